@@ -1,6 +1,6 @@
 """The input and output of an answer: plain data, nothing read and nothing drawn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +12,8 @@ from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 from dbdyno.model.study import StudyRecord, StudySpec
 
-Axis: TypeAlias = Literal["linear", "log"]
+Axis: TypeAlias = Literal["linear", "log", "tail"]
+"""On an axis of the tail, of shares, each further nine takes the same room."""
 
 
 class Trial:
@@ -102,6 +103,18 @@ class CurveSeries(Struct, frozen=True, kw_only=True):
     high: Sequence[float | None] = ()
     fitted: bool = False
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any of the points may have one."""
+        return bool(self.low and self.high)
+
+    @property
+    def intervals(self) -> Iterable[tuple[float | None, float | None]]:
+        """The interval of each point."""
+        if not self.has_intervals:
+            return ((None, None) for _ in self.x)
+        return zip(self.low, self.high, strict=True)
+
 
 class CurveOf(Struct, frozen=True, kw_only=True):
     """A chart of one number against another."""
@@ -116,6 +129,11 @@ class CurveOf(Struct, frozen=True, kw_only=True):
     y_axis: Axis = "linear"
     marks: Sequence[tuple[float, str]] = ()
     """Positions on the x axis with their labels: a knee, a peak."""
+
+    @property
+    def measured(self) -> list[CurveSeries]:
+        """The series that are no fitted lines."""
+        return [one for one in self.series if not one.fitted]
 
 
 class SpanOf(Struct, frozen=True, kw_only=True):

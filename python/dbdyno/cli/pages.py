@@ -18,6 +18,7 @@ from dbdyno.report.content import Page
 from dbdyno.report.render_json import render_json
 from dbdyno.report.render_markdown import render_markdown
 from dbdyno.report.render_text import render_text
+from dbdyno.report.text_charts.canvas import ASCII, UNICODE, Glyphs
 from dbdyno.store.files import replace_bytes
 
 Form: TypeAlias = Literal["html", "text", "markdown", "json"]
@@ -40,10 +41,10 @@ RUN_KEPT = "The run is kept; write its report to another file: dbdyno report las
 ANOTHER_FILE = "Name a file in an existing folder: --report FILE. All runs are kept."
 
 
-def rendered(page: Page, form: Form, screen: int | None = None) -> str:
-    """The page in one of its forms; as text for a screen of this width."""
+def rendered(page: Page, form: Form, screen: int | None = None, glyphs: Glyphs = UNICODE) -> str:
+    """The page in one of its forms; as text for a screen of this width that has these glyphs."""
     if form == "text":
-        return render_text(page, screen)
+        return render_text(page, screen, glyphs=glyphs)
     if form == "markdown":
         return render_markdown(page)
     if form == "json":
@@ -56,8 +57,17 @@ def rendered(page: Page, form: Form, screen: int | None = None) -> str:
 def print_page(page: Page, form: Form | None = None) -> None:
     """Print a page in one of its forms; by default as text, without what is behind a fold."""
     columns = screen(sys.stdout)
-    text = rendered(page, form, columns) if form else render_text(page, columns, is_brief=True)
-    print_result(text.rstrip())
+    if form is None:
+        print_result(render_text(page, columns, is_brief=True).rstrip())
+    else:
+        print_result(rendered(page, form, columns, glyphs_of_locale()).rstrip())
+
+
+def glyphs_of_locale() -> Glyphs:
+    """What charts consist of where the user reads them; other text is UTF-8 in any locale."""
+    names = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    locale = next(filter(None, names), "utf-8")
+    return UNICODE if "utf" in locale.lower() else ASCII
 
 
 def print_or_write(

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from markupsafe import Markup
 from msgspec import Struct
 
+from dbdyno.answers.answer import CurveOf, PartsOf
 from dbdyno.formatting import seconds
 from dbdyno.model.record import RunRecord, Severity
 from dbdyno.model.run import Run
@@ -183,6 +184,8 @@ class Figure(Struct, frozen=True, kw_only=True):
     """One for each of the widths that ``plot.at_each_width`` draws."""
     time_axis: TimeAxis | None = None
     """That of the ``svg``, if it follows the charts over time."""
+    shows: CurveOf | PartsOf | None = None
+    """The numbers that are drawn in ``svg``, for what draws them otherwise."""
     key: Sequence[tuple[str, str]] = ()
     """Colours (custom properties of the style sheet) and their meaning."""
 

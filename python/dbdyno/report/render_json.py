@@ -28,7 +28,7 @@ def render_json(page: Page) -> str:
 def _undrawn(block: Block) -> Block:
     match block:
         case Figure():
-            return replace(block, svg=None)
+            return replace(block, svg=None, shows=None)
         case Folded():
             return replace(block, blocks=[*map(_undrawn, block.blocks)])
         case _:

@@ -1,8 +1,8 @@
-"""A page as plain text, for a terminal or a log: paragraphs of at most 100 columns, and tables.
+"""A page as plain text, for a terminal or a log: paragraphs of at most 100 columns, tables, charts.
 
 No colours and no boxes: it is pasted into mails and issues. Texts of servers and scripts are one
-line each without control characters, except where they are shown as code. Of a chart, its summary
-and its data remain.
+line each without control characters, except where they are shown as code. A chart is drawn with
+characters between its summary and its data, if characters can show it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,19 +36,25 @@ from dbdyno.report.content import (
     Text,
     Verdict,
 )
+from dbdyno.report.text_charts.canvas import UNICODE, Glyphs
+from dbdyno.report.text_charts.figures import plotted
 
 _MARKS = "Below, * marks what the data decides, ? what it does not."
+_CHART_MAX = 200
+"""Columns: a wider chart is a longer way for the eye, and shows no more."""
 _NAME_MIN = 14
 """Columns that the name of a number takes, with the blanks after it."""
 
 
-def render_text(page: Page, screen: int | None = None, *, is_brief: bool = False) -> str:
+def render_text(
+    page: Page, screen: int | None = None, *, is_brief: bool = False, glyphs: Glyphs = UNICODE
+) -> str:
     """Render the page, ending in a newline, for a screen of this width.
 
-    In brief, the footer and what is behind a fold are left out: blocks, the data of charts, the
-    details of findings.
+    In brief, the footer and what is behind a fold are left out: blocks, charts and their data, the
+    details of findings. Charts consist of the ``glyphs``.
     """
-    form = _Form(FLOW if screen is None else min(screen, FLOW), is_brief)
+    form = _Form(FLOW if screen is None else screen, is_brief, glyphs)
     name = f" ({page.name})" if page.name else ""
     blocks = [block for section in page.sections for block in section.blocks]
     has_marks = any(isinstance(block, Sentence) for block in blocks)
@@ -70,8 +76,14 @@ def render_text(page: Page, screen: int | None = None, *, is_brief: bool = False
 class _Form(NamedTuple):
     """How the blocks of a page become lines."""
 
-    width: int
+    screen: int
     is_brief: bool
+    glyphs: Glyphs
+
+    @property
+    def width(self) -> int:
+        """Of what is not wider on a wide screen."""
+        return min(self.screen, FLOW)
 
     def section(self, section: PageSection) -> list[list[Line]]:
         """The blocks under the title; nothing if none of them is shown."""
@@ -113,7 +125,9 @@ class _Form(NamedTuple):
                 yield from _verdict(block)
             case Figure():
                 yield Paragraph(printable(block.summary))
-                yield from [] if self.is_brief else _table(block.table, self.width)
+                if not self.is_brief:
+                    yield from self._chart(block)
+                    yield from _table(block.table, self.width)
             case FindingBlock():
                 yield from _finding(block, is_brief=self.is_brief)
             case Sentence():
@@ -127,6 +141,11 @@ class _Form(NamedTuple):
                         yield from part
             case _:
                 assert_never(block)
+
+    def _chart(self, figure: Figure) -> Iterator[Line]:
+        drawn = plotted(figure, min(self.screen, _CHART_MAX), self.glyphs)
+        if drawn is not None:
+            yield from ["", *drawn.lines(), ""]
 
 
 def _belongs_to(block: Block, last: Block) -> bool:

@@ -4,7 +4,6 @@ A line's name is at its end on a wide page and below the plot on a narrow one. T
 is the curve's own summary.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from itertools import count
 from typing import NamedTuple
@@ -51,16 +50,13 @@ def curve_figure(curve: CurveOf, name: str) -> Figure:
         summary=f"{curve.title}. {curve.summary}",
         table=curve_table(curve),
         svg=at_each_width(partial(_draw, curve)),
+        shows=curve,
     )
-
-
-def _measured(curve: CurveOf) -> list[CurveSeries]:
-    return [one for one in curve.series if not one.fitted]
 
 
 def colour_of(curve: CurveOf, series: CurveSeries) -> str:
     """One colour per line; a fitted line has that of the points before it."""
-    measured = _measured(curve)
+    measured = curve.measured
     if not series.fitted:
         return COLOURS[measured.index(series) % len(COLOURS)]
     before = [one for one in curve.series[: list(curve.series).index(series)] if not one.fitted]
@@ -72,8 +68,8 @@ def _caption(curve: CurveOf) -> str:
     sentences = [
         f"Logarithmic {' and '.join(axes)} {'axes' if axes[1:] else 'axis'}." if axes else ""
     ]
-    if barred := list(filter(_has_intervals, _measured(curve))):
-        ends = (end for one in barred for pair in _intervals(one) for end in pair)
+    if barred := [one for one in curve.measured if one.has_intervals]:
+        ends = (end for one in barred for pair in one.intervals for end in pair)
         gaps = ", where there are enough runs for a useful one" if None in ends else ""
         sentences.append(
             f"Points: geometric means over runs; bars: 95 % intervals between runs{gaps}."
@@ -85,7 +81,7 @@ def _caption(curve: CurveOf) -> str:
 
 def curve_table(curve: CurveOf) -> Table:
     """One row for each x at which any line has a point."""
-    measured = _measured(curve)
+    measured = curve.measured
     places = sorted({x for one in measured for x in one.x})
     columns = (curve.x_title, *(head for one in measured for head in _heads(one)))
     return Table(
@@ -99,12 +95,8 @@ def curve_table(curve: CurveOf) -> Table:
 
 
 def _heads(series: CurveSeries) -> tuple[str, ...]:
-    interval = [f"{series.label}, 95 % interval"] if _has_intervals(series) else []
+    interval = [f"{series.label}, 95 % interval"] if series.has_intervals else []
     return (series.label, *interval)
-
-
-def _has_intervals(series: CurveSeries) -> bool:
-    return bool(series.low and series.high)
 
 
 def _cells(series: CurveSeries, x: float) -> tuple[str, ...]:
@@ -113,7 +105,7 @@ def _cells(series: CurveSeries, x: float) -> tuple[str, ...]:
         return (NOTHING,) * len(_heads(series))
     place = list(series.x).index(x)
     value = significant(series.y[place])
-    if not _has_intervals(series):
+    if not series.has_intervals:
         return (value,)
     low, high = series.low[place], series.high[place]
     if low is None or high is None:
@@ -121,17 +113,11 @@ def _cells(series: CurveSeries, x: float) -> tuple[str, ...]:
     return value, f"{significant(low)} to {significant(high)}"
 
 
-def _intervals(series: CurveSeries) -> Iterator[tuple[float | None, float | None]]:
-    if not _has_intervals(series):
-        return ((None, None) for _ in series.x)
-    return zip(series.low, series.high, strict=True)
-
-
 def _draw(curve: CurveOf, width: int) -> Markup:
     is_wide = width != NARROW
     longest = max(len(one.label) for one in curve.series)
     names = min(longest * CHARACTER + 18, _NAMES_MAX * width) + _side(curve)
-    y_ticks = ticks_of(_up(curve, 1.0, 0.0), is_log=curve.y_axis == "log")
+    y_ticks = ticks_of(scale_up(curve, 1.0, 0.0), is_log=curve.y_axis == "log")
     # It reaches the marks: one beyond it would stand at its end, at another number.
     xs = [*(x for one in curve.series for x in one.x), *(x for x, _ in curve.marks)]
     right = width - (names if is_wide else 14)
@@ -140,10 +126,10 @@ def _draw(curve: CurveOf, width: int) -> Markup:
     height = (_HEIGHT if is_wide else _HEIGHT_NARROW) + above
     below = 0 if is_wide else LINE * len(curve.series)
     drawing = Drawing(width, height + below)
-    frame = Frame(across, _up(curve, height - BOTTOM, TOP + above))
+    frame = Frame(across, scale_up(curve, height - BOTTOM, TOP + above))
     # The measured levels, and round values where lines are extrapolated beyond them.
     is_log = curve.x_axis == "log"
-    levels = [x for one in _measured(curve) for x in one.x]
+    levels = [x for one in curve.measured for x in one.x]
     beyond = [x for x in ticks_of(frame.across, is_log=is_log) if x > max(levels)] if is_log else []
     draw_axes(
         drawing,
@@ -167,8 +153,9 @@ def _draw(curve: CurveOf, width: int) -> Markup:
     return drawing.markup()
 
 
-def _up(curve: CurveOf, bottom: float, top: float) -> Scale:
-    ends = [end for one in _measured(curve) for pair in _intervals(one) for end in pair if end]
+def scale_up(curve: CurveOf, bottom: float, top: float) -> Scale:
+    """The scale of the values, which has room for their intervals."""
+    ends = [end for one in curve.measured for pair in one.intervals for end in pair if end]
     ys = [*(y for one in curve.series for y in one.y), *ends]
     return scale_of(ys, bottom, top, is_log=curve.y_axis == "log")
 
@@ -202,7 +189,7 @@ def _placed_marks(curve: CurveOf, across: Scale, width: int) -> tuple[list[_Mark
 
 def _shift(curve: CurveOf, series: CurveSeries) -> float:
     """Beside each other, the intervals of several lines at one x remain distinguishable."""
-    barred = [one.label for one in _measured(curve) if _has_intervals(one)]
+    barred = [one.label for one in curve.measured if one.has_intervals]
     if series.label not in barred:
         return 0.0
     return (barred.index(series.label) - (len(barred) - 1) / 2) * _SIDE_STEP
@@ -221,7 +208,7 @@ def _draw_series(
     drawing.path(points, f"curve {'dashed ' if series.fitted else ''}{colour}")
     if series.fitted:
         return
-    for (x, y), (low, high) in zip(points, _intervals(series), strict=True):
+    for (x, y), (low, high) in zip(points, series.intervals, strict=True):
         if low is not None and high is not None:
             ends = frame.up(low), frame.up(high)
             drawing.line(x, ends[0], x, ends[1], f"interval {colour}")

@@ -29,6 +29,7 @@ def parts_figure(parts: PartsOf, name: str) -> Figure:
             numeric=frozenset(range(1, len(parts.kinds) + 2)),
         ),
         svg=at_each_width(partial(_draw, parts)),
+        shows=parts,
         key=[(f"--{colour}", kind) for kind, colour in zip(parts.kinds, COLOURS, strict=False)],
     )
 

@@ -8,7 +8,7 @@ from dbdyno.report.charts.plot import LINE, NARROW, set_apart
 from dbdyno.report.charts.scales import log_scale, log_ticks, tail_scale
 from dbdyno.report.charts.svg import Drawing
 
-_TICKS = {
+TICKS = {
     0.0: "0",
     0.5: "50",
     0.9: "90",
@@ -49,7 +49,7 @@ def draw_percentiles(curves: list[PercentileCurve], width: int) -> Markup:
     for tick in log_ticks(up.low, up.high):
         drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
         drawing.text(across.begin - 8, up(tick) + 4, milliseconds(tick), "end")
-    for share, name in _TICKS.items():
+    for share, name in TICKS.items():
         if share <= across.high:
             drawing.line(across(share), _TOP, across(share), bottom, "rule")
             drawing.text(across(share), bottom + 16, name, "middle")

@@ -64,6 +64,32 @@ def _stretched(name: str, height: float, shapes: Iterable[Markup]) -> Markup:
     ).format(name, BOX_WIDTH, height, Markup("").join(shapes))
 
 
+def heights_of(chart: LineChart) -> list[Values]:
+    """The heights of the lines: of stacked ones, each with all that follow below it."""
+    if not chart.stacked:
+        return [series.values for series in chart.series]
+    sums: list[Values] = []
+    below: Values = [0.0] * len(chart.x)
+    for series in reversed(chart.series):
+        below = [
+            None if own is None else own + (under or 0.0)
+            for own, under in zip(series.values, below, strict=True)
+        ]
+        sums.insert(0, below)
+    return sums
+
+
+def scale_up(chart: LineChart, heights: Sequence[Values], bottom: float, top: float) -> Scale:
+    """The scale of the heights; a logarithmic one begins and ends at 1, 2 or 5 times 10ⁿ."""
+    known = [value for values in heights for value in values if value is not None]
+    if chart.scale == "linear":
+        return Scale(0.0, (max(known, default=0.0) or 1.0) * _LINEAR_MARGIN, bottom, top)
+    positive = [value for value in known if value > 0] or [1.0]
+    low = max(step for step in _steps(min(positive)) if step <= min(positive) * 1.0001)
+    high = min(step for step in _steps(max(positive)) if step >= max(positive) * 0.9999)
+    return Scale(low, high if high > low else low * 10, bottom, top, math.log10)
+
+
 class _TimeChart:
     """A chart with the heights and the scale of its lines, which all widths of page share."""
 
@@ -73,29 +99,12 @@ class _TimeChart:
 
     @cached_property
     def heights(self) -> list[Values]:
-        """The heights of the lines: of stacked ones, each with all that follow below it."""
-        if not self.chart.stacked:
-            return [series.values for series in self.chart.series]
-        sums: list[Values] = []
-        below: Values = [0.0] * len(self.chart.x)
-        for series in reversed(self.chart.series):
-            below = [
-                None if own is None else own + (under or 0.0)
-                for own, under in zip(series.values, below, strict=True)
-            ]
-            sums.insert(0, below)
-        return sums
+        return heights_of(self.chart)
 
     @cached_property
     def up(self) -> Scale:
-        """From the bottom of the box to its top; a logarithmic one ends at 1, 2 or 5 times 10ⁿ."""
-        known = [value for values in self.heights for value in values if value is not None]
-        if self.chart.scale == "linear":
-            return Scale(0.0, (max(known, default=0.0) or 1.0) * _LINEAR_MARGIN, BOX_HEIGHT, 0)
-        positive = [value for value in known if value > 0] or [1.0]
-        low = max(step for step in _steps(min(positive)) if step <= min(positive) * 1.0001)
-        high = min(step for step in _steps(max(positive)) if step >= max(positive) * 0.9999)
-        return Scale(low, high if high > low else low * 10, BOX_HEIGHT, 0, math.log10)
+        """From the bottom of the box to its top."""
+        return scale_up(self.chart, self.heights, BOX_HEIGHT, 0)
 
     def across(self, begin: float, end: float) -> Scale:
         return Scale(self.chart.begin_s, self.chart.end_s, begin, end)

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from dbdyno.analysis.series.distributions import sample_count, total_histogram
+from dbdyno.answers.answer import CurveOf, CurveSeries
 from dbdyno.formatting import milliseconds
 from dbdyno.model.run import Run
 from dbdyno.report.charts.percentiles import PercentileCurve, draw_percentiles
@@ -49,6 +50,17 @@ def build(run: Run) -> Sequence[Block]:
                 numeric=frozenset(range(1, len(curves) + 1)),
             ),
             svg=at_each_width(partial(draw_percentiles, curves)),
+            shows=CurveOf(
+                title="Percentiles",
+                summary="",
+                x_title="percent of transactions",
+                y_title="ms",
+                series=[
+                    CurveSeries(label=one.label, x=one.quantiles, y=one.times_ms) for one in curves
+                ],
+                x_axis="tail",
+                y_axis="log",
+            ),
         )
     ]
 
