@@ -56,10 +56,10 @@ class Database:
 
 
 @contextmanager
-def database_on(server: Server, name: str) -> Iterator[Database]:
+def database_on(server: Server, name: str, options: str = "") -> Iterator[Database]:
     """A database of its own, which several tests share."""
     with closing(server.connect()) as connection:
-        connection.execute(f"create database {name}")
+        connection.execute(f"create database {name} {options}")
         database = Database(
             use_existing(re.sub(r"/(postgres|dbdyno)(?=\?)", f"/{name}", server.url))
         )

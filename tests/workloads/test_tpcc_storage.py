@@ -216,3 +216,39 @@ def test_numbers_that_make_no_sense_are_refused_before_anything_is_touched(
     assert ended.returncode == 1, ended.stderr
     assert said in " ".join(ended.stderr.split())
     assert tables_of(empty) == []
+
+
+# Of each server: a database that does not sort by bytes, and how a plan says that rows are sorted.
+LINGUISTIC = {
+    POSTGRES: ("template template0 locale_provider icu icu_locale 'en-US'", "Sort"),
+    MARIADB: ("collate utf8mb4_unicode_ci", "filesort"),
+}
+BY_NAME = """select c_id, c_first from customer
+    where c_w_id = 1 and c_d_id = 1 and c_last = 'SAME' order by c_first"""
+FIRST_NAMES = ["bert", "Carl", "\u00c4nne", "anna", "Bea"]  # the numbers of the customers: 1 to 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_customers_of_a_name_have_the_same_order_in_every_collation(
+    request: pytest.FixtureRequest, kind: str
+) -> None:
+    options, sorting = LINGUISTIC[kind]
+    with database_on(request.getfixturevalue(kind), "tpcc_names", options) as database:
+        assert [name for (name,) in database.rows(f"select n from {AS_ROWS} order by n")] == [
+            *("anna", "\u00c4nne", "Bea", "bert", "Carl")
+        ]
+        database.prepare(SMALL)
+        for number, name in enumerate(FIRST_NAMES, 1):
+            database.connection.execute(
+                f"update customer set c_last = 'SAME', c_first = '{name}' "
+                f"where c_d_id = 1 and c_id = {number}"
+            )
+        found = database.rows(BY_NAME)
+        assert [name for _, name in found] == sorted(FIRST_NAMES)
+        assert found[2] == (4, "anna")  # in other orders it would be 5, Bea
+        plan = str(database.rows(f"explain {BY_NAME}"))
+        assert "customer_name" in plan
+        assert sorting not in plan
+
+
+AS_ROWS = "(" + " union all ".join(f"select '{name}' as n" for name in FIRST_NAMES) + ") names"

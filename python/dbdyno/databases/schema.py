@@ -44,7 +44,8 @@ class Column(Struct, frozen=True):
     ``varchar(n)``, ``text``, ``json``, ``date``, ``timestamp`` or ``timestamptz``.
 
     ``serial`` and ``bigserial`` are integers that the server numbers. ``generator`` defines how
-    loading fills the column.
+    loading fills the column. A text that ``is_sorted_by_bytes`` has the same order on every server
+    and in every database, whatever their collations.
     """  # noqa: D205 (the types are what it is)
 
     name: str
@@ -52,6 +53,7 @@ class Column(Struct, frozen=True):
     generator: Generator = NULL
     not_null: bool = False
     default: str = ""
+    is_sorted_by_bytes: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a type that does not exist, before any server is asked."""

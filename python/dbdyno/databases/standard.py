@@ -31,6 +31,8 @@ class StandardDialect:
         "timestamptz": "timestamp with time zone",
     }
     """The types of our tables that are written in another way."""
+    bytewise_collation = ""
+    """The name of the collation that compares bytes, where columns have another by default."""
 
     def create(self, table: Table) -> list[str]:
         """Return the statement; values that all rows share are defaults while it is filled.
@@ -43,6 +45,8 @@ class StandardDialect:
     def column(self, column: Column) -> str:
         """Return the definition of a column."""
         parts = [column.name, self.type_of(column)]
+        if column.is_sorted_by_bytes and self.bytewise_collation:
+            parts.append(f"collate {self.bytewise_collation}")
         if default := self.default(column):
             parts.append(f"default {default}")
         if column.not_null:

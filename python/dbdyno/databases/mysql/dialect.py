@@ -17,6 +17,7 @@ class MysqlDialect(StandardDialect):
 
     now = "current_timestamp(6)"  # the precision of the default must be that of the column
     types = TYPES
+    bytewise_collation = "utf8mb4_bin"
 
     def create(self, table: Table) -> list[str]:
         """Return the statement for the table with its primary key and partitions."""

@@ -142,7 +142,8 @@ def customer(values: Values) -> Table:
             _key("c_id", Cycle(CUSTOMERS)),
             _key("c_d_id", Cycle(DISTRICTS, each=CUSTOMERS)),
             _key("c_w_id", Block(_IN_DISTRICT)),
-            Column("c_first", "varchar(16)", Text(8, 16), not_null=True),
+            # Of those with the same last name the one in the middle is chosen, by this order.
+            Column("c_first", "varchar(16)", Text(8, 16), not_null=True, is_sorted_by_bytes=True),
             Column("c_middle", "char(2)", Constant("OE"), not_null=True),
             Column("c_last", "varchar(16)", LastName(number), not_null=True),
             *_address("c"),
