@@ -2,6 +2,8 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from msgspec.structs import replace
@@ -9,7 +11,7 @@ from msgspec.structs import replace
 from dbdyno.model.frame import Interval
 from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.invariants import ConditionReader, Watch, begin_watch
+from dbdyno.run.invariants import LAST_READING_TRIES, ConditionReader, Watch, begin_watch
 from dbdyno.run.job import check
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
@@ -20,6 +22,7 @@ from dbdyno.workloads.conditions import Condition
 from dbdyno.workloads.registry import find_workload
 from tests.run.test_runner import Observer
 from tests.support.frames import SECOND_NS, done, interval
+from tests.support.patience import PATIENCE_S, wait_until
 
 NONE_NEGATIVE = Condition(
     id="a",
@@ -161,6 +164,59 @@ def test_what_a_level_does_not_promise_is_counted_and_only_more_of_it(
     else:
         assert faults == []
         assert watch.doubts == [text]
+
+
+# Of each database: how a table is locked against readers and unlocked; who waits; what ends one.
+BLOCKS = {
+    "postgresql": (
+        ("begin", "lock table part in access exclusive mode"),
+        "commit",
+        "select pid from pg_stat_activity "
+        "where datname = current_database() and wait_event_type = 'Lock'",
+        "select pg_terminate_backend({})",
+    ),
+    "mysql": (
+        ("lock tables part write",),
+        "unlock tables",
+        "select id from information_schema.processlist "
+        "where db = database() and state like 'Waiting for table metadata lock%'",
+        "kill {}",
+    ),
+}
+
+
+@pytest.mark.parametrize("kills", [LAST_READING_TRIES - 1, LAST_READING_TRIES])
+def test_the_last_reading_is_tried_again_when_its_session_is_ended(
+    connected: ConnectedServer, kills: int
+) -> None:
+    lock, unlock, find, kill = BLOCKS[connected.target.name]
+    watch = begin_watch(connected, workload(), VALUES)
+    ended: set[int] = set()
+
+    def next_waits() -> bool:
+        found = {int(one) for (one,) in connected.control.execute(find).fetchall()} - ended
+        for session in found:
+            connected.control.execute(kill.format(session))
+        ended.update(found)
+        return bool(found)
+
+    with closing(connected.server.connect()) as holder, ThreadPoolExecutor() as beside:
+        for statement in lock:
+            holder.execute(statement)
+        reading = beside.submit(watch.violations, connected, done(), None)
+        for _ in range(kills):
+            wait_until(next_waits, "the reading")
+        holder.execute(unlock)
+        broken = reading.result(PATIENCE_S)
+    assert len(ended) == kills
+    if kills < LAST_READING_TRIES:
+        assert [(one.id, one.rows) for one in watch.checks] == [("a", 1), ("b", 0)]
+        assert (len(broken), watch.doubts) == (1, [])
+    else:
+        assert (broken, watch.checks) == ([], [])
+        (doubt,) = watch.doubts
+        assert doubt.startswith("the invariants could not be checked: cannot ")
+        assert doubt.endswith(f" (tried {LAST_READING_TRIES} times)")
 
 
 @pytest.mark.parametrize("is_broken", [False, True])

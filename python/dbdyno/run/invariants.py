@@ -5,6 +5,7 @@ end was not seen may or may not have been committed. Conditions hold at every in
 ones are also read about once a minute while the load runs.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Thread
@@ -15,6 +16,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Done, Interval
 from dbdyno.model.record import CheckRecord
 from dbdyno.run.connected_server import ConnectedServer, connect_to
+from dbdyno.servers.base import Server
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.conditions import all_readings, told
 from dbdyno.workloads.invariants import Committed, Snapshot
@@ -24,6 +26,9 @@ READ_EACH_NS = 60 * 10**9
 """How often the cheap conditions are read while the load runs."""
 PATIENCE_S = 10.0
 """For how long a reading that has begun may hold up the end of a run."""
+LAST_READING_TRIES, LAST_READING_AGAIN_S = 3, 1.0
+"""The reading at the end is what the run's validity rests on: if its session is ended, or the
+server restarts, it is tried again on another connection, a moment later."""
 
 
 class CommitCounter:
@@ -151,16 +156,9 @@ class Watch:
         self.doubts += [self.reader.doubt] if self.reader.doubt else []
         found: list[str] = []
         try:
-            with (
-                connect_to(connected.server) as again,
-                again.target.understood("check invariants"),
-            ):
-                after = workload.snapshot(again.target, again.control, self.values)
-                last = workload.check_conditions(
-                    again.target, again.control, workload.conditions_after(self.values)
-                )
+            after, last = self._last_reading(connected.server)
         except DbdynoError as error:
-            self.doubts.append(_unchecked(error))
+            self.doubts.append(f"{_unchecked(error)} (tried {LAST_READING_TRIES} times)")
         else:
             readings = [*readings, last]
             self.read = [*after]
@@ -179,6 +177,20 @@ class Watch:
             if not one.ok:
                 (found if is_fault else self.doubts).append(told(one))
         return found
+
+    def _last_reading(self, server: Server) -> tuple[Snapshot, list[CheckRecord]]:
+        for _ in range(LAST_READING_TRIES - 1):
+            try:
+                return self._read(server)
+            except DbdynoError:
+                time.sleep(LAST_READING_AGAIN_S)
+        return self._read(server)
+
+    def _read(self, server: Server) -> tuple[Snapshot, list[CheckRecord]]:
+        workload, conditions = self.workload, self.workload.conditions_after(self.values)
+        with connect_to(server) as again, again.target.understood("check invariants"):
+            after = workload.snapshot(again.target, again.control, self.values)
+            return after, workload.check_conditions(again.target, again.control, conditions)
 
 
 def begin_watch(connected: ConnectedServer, workload: Workload, values: Values) -> Watch:
