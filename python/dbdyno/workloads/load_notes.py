@@ -22,7 +22,7 @@ Numbers = list[tuple[int, int]]
 def notes_of(mark: Mark) -> Table:
     """Return the table of the notes on the loading of this data."""
     return Table(
-        name=f"dbdyno_loading_{mark.data}",
+        name=f"dbdyno_loading_{mark.data.replace('-', '_')}",  # unquoted, as all names are
         columns=(
             Column("loaded_table", "varchar(63)", not_null=True),
             Column("first_number", "bigint", not_null=True),
