@@ -42,7 +42,7 @@ def test_the_order_of_the_page_has_every_section_once():
 def test_every_figure_has_words_and_a_table(ordinary):
     page = render_html(run_page(ordinary))
     figures = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
-    assert len(figures) == 9
+    assert len(figures) == 16
     for figure in figures:
         assert re.search(r'class="summary"[^>]*>[^<]{20,}', figure)
         assert re.search(r"<figcaption>[^<]{20,}", figure)

@@ -287,3 +287,16 @@ def test_an_interval_in_which_the_kernel_was_not_read_is_as_sampled():
     run.counters("processes", counted, of="server", at_s=np.arange(1.0, 11.0), was_reset=[0])
     found = bands(run.loaded())
     np.testing.assert_allclose(found.sessions["cpu"], [1] * 3 + [2] * 9)
+
+
+def test_a_response_is_split_into_its_parts_over_time(ordinary):
+    found = chart(ordinary, "response-parts-chart")
+    assert [one["label"] for one in found["series"]] == ["unseen", "lock", "other", "work"]
+    text = section_of(ordinary, "response-parts")
+    assert re.search(r"A transaction takes 1\.26.ms on average: other 46", text)
+    assert "“UPDATE pgbench_branches" in text
+    assert "lock 100" in text
+
+
+def test_without_session_samples_a_response_has_no_parts(unwatched):
+    assert section_of(unwatched, "response-parts") == ""

@@ -20,6 +20,7 @@ PAGE_ORDER = (
     "waits",
     "events",
     "latency",
+    "response-parts",
     # Over all transactions, then statement by statement.
     "heat-map",
     "percentiles",

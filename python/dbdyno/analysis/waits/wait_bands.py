@@ -8,6 +8,7 @@ active.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from dbdyno.analysis.waits.wait_kinds import BETWEEN, client_kind, may_run
 from dbdyno.model.database import PartKind
 from dbdyno.model.run import Run, once
 from dbdyno.model.tables import rows
+from dbdyno.model.telemetry import NO_STATEMENT
 
 
 class Bands(Struct, frozen=True):
@@ -38,6 +40,66 @@ class Bands(Struct, frozen=True):
 @once
 def bands(run: Run) -> Bands:
     """The bands of a run, over its whole intervals."""
+    sampled = _sampled(run)
+    if sampled is None:
+        return Bands({}, knows_cpu=False)
+    return Bands(sampled.by_kernel(sampled.places), any(split.is_known for split in sampled.splits))
+
+
+def statement_sessions(run: Run) -> dict[int, dict[PartKind, Series]]:
+    """The same for the clients that wait for each statement; empty without samples."""
+    sampled = _sampled(run)
+    if sampled is None:
+        return {}
+    numbers = run.waits.statement
+    of_statement: dict[int, dict[PartKind, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for kind, places in sampled.places.items():
+        for place in places:
+            of_statement[int(numbers[place])][kind].append(place)
+    return {
+        statement: sampled.by_kernel(places)
+        for statement, places in sorted(of_statement.items())
+        if statement != NO_STATEMENT
+    }
+
+
+class _Sampled(NamedTuple):
+    """The session samples over the whole intervals."""
+
+    line: Timeline
+    time_s: Series
+    """Of each row of ``waits``; ``spent_s`` are the session-seconds that it stands for."""
+    spent_s: Series
+    known_s: Series
+    """How much of each interval samples stand for; NaN for nothing."""
+    places: dict[PartKind, list[int]]
+    """The rows of each kind, as sampled."""
+    splits: list[ProcessorSplit]
+
+    def mean(self, places: Sequence[int]) -> Series:
+        """Average sessions in each interval."""
+        chosen = np.array(places, dtype=np.intp)
+        sums = _per_interval(self.line, self.time_s[chosen], self.spent_s[chosen])
+        mean: Series = sums / self.known_s
+        return mean
+
+    def by_kernel(self, places: Mapping[PartKind, Sequence[int]]) -> dict[PartKind, Series]:
+        """Average sessions of each kind, the sampled kinds divided interval by interval."""
+        found: dict[PartKind, Series] = {}
+        for seen, rows_seen in places.items():
+            sessions = self.mean(rows_seen)
+            shares: dict[PartKind, Series] = {}
+            for place, split in enumerate(self.splits):
+                for kind, share in split.kinds(seen):
+                    shares.setdefault(kind, np.zeros(len(sessions)))[place] = share
+            for kind, share_of in shares.items():
+                found[kind] = found.get(kind, np.zeros(len(sessions))) + sessions * share_of
+        return found
+
+
+@once
+def _sampled(run: Run) -> _Sampled | None:
+    """None if sessions were never sampled."""
     samples, waits, line = run.samples, run.waits, whole_intervals(run)
     is_sample = samples.source == SESSIONS
     lengths_s = dict(
@@ -49,34 +111,22 @@ def bands(run: Run) -> Bands:
     )
     sampled_s = _per_interval(line, np.array(list(lengths_s)), np.array(list(lengths_s.values())))
     if not sampled_s.any():
-        return Bands({}, knows_cpu=False)
+        return None
     stands_for_s = np.array([lengths_s.get(time_s, 0.0) for time_s in waits.time_s.tolist()])
-    spent_s = waits.count * stands_for_s
-    known_s = np.where(sampled_s > 0, sampled_s, np.nan)
     columns = (waits.who, waits.doing, waits.state, waits.wait_type, waits.wait_event)
     described = list(map(_Session._make, rows(*columns)))
-    places = _places(run, described)
-
-    def mean(chosen: list[int]) -> Series:
-        return _per_interval(line, waits.time_s[chosen], spent_s[chosen]) / known_s
-
-    seen_as = {kind: mean(chosen) for kind, chosen in places.items()}
-    active = mean([place for place, one in enumerate(described) if one.may_run])
-    on_the_way = mean(
-        [place for place in places.get("client_or_network", ()) if not described[place].may_run]
+    found = _Sampled(
+        line,
+        waits.time_s,
+        waits.count * stands_for_s,
+        np.where(sampled_s > 0, sampled_s, np.nan),
+        _places(run, described),
+        [],
     )
-    return _by_kernel(seen_as, processor_splits(run, line, active, on_the_way))
-
-
-def _by_kernel(seen_as: dict[PartKind, Series], splits: list[ProcessorSplit]) -> Bands:
-    """Divide the sampled kinds, interval by interval."""
-    found: dict[PartKind, Series] = {}
-    for seen, sessions in seen_as.items():
-        for place, split in enumerate(splits):
-            for kind, share in split.kinds(seen):
-                band = found.setdefault(kind, np.where(np.isnan(sessions), np.nan, 0.0))
-                band[place] += sessions[place] * share
-    return Bands(found, knows_cpu=any(split.is_known for split in splits))
+    active = found.mean([place for place, one in enumerate(described) if one.may_run])
+    on_the_way = found.places.get("client_or_network", [])
+    waiting = found.mean([place for place in on_the_way if not described[place].may_run])
+    return found._replace(splits=processor_splits(run, line, active, waiting))
 
 
 def _per_interval(line: Timeline, time_s: Series, amounts: Series) -> Series:

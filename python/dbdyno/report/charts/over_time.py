@@ -12,7 +12,7 @@ from dbdyno.report.charts import resample
 from dbdyno.report.charts.event_lanes import lanes
 from dbdyno.report.content import LineChart, Mark, Series
 
-_ROWS_MAX = 60
+ROWS_MAX = 60
 
 
 def chart(run: Run, series: Sequence[Series], **dress: Any) -> LineChart:
@@ -72,7 +72,7 @@ def sampled_rows(
     line: Timeline, columns: Sequence[resample.Values], write: Callable[[float], str]
 ) -> list[tuple[str, ...]]:
     """Rows for a table: every interval of a short run, the first of each group of a long one."""
-    step = max(1, -(-len(line.time_s) // _ROWS_MAX))
+    step = max(1, -(-len(line.time_s) // ROWS_MAX))
     return [
         (
             seconds(float(line.time_s[index])),
