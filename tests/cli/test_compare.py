@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from junitparser import Failure, JUnitXml, Skipped
 
 from dbdyno.cli import main
 from dbdyno.formatting import plain
@@ -318,3 +319,28 @@ def test_a_run_without_a_variant_tag_is_refused_with_the_reason(capsys, changes,
     code, _, err = answer(capsys, good, bad)
     assert code == 1
     assert f"no run of {bad} can be compared; {bad} is left out: {expected}" in err
+
+
+def test_each_condition_is_a_test_case(capsys, tmp_path):
+    made_up.pairs(3, wal_bytes=1.3)
+    path = tmp_path / "compare.xml"
+    gates = ("--fail-if", "wal:worse:3%", "--fail-if", "tps:worse:3%")
+    assert answer(capsys, A, B, *gates, "--junit", str(path))[0] == 4
+    (suite,) = JUnitXml.fromfile(str(path))
+    assert suite.name == "variant=b against variant=a"
+    cases = {case.name: case for case in suite}
+    assert cases.keys() == {"wal_bytes:worse:3%", "throughput_tps:worse:3%"}
+    (failed,), (skipped,) = (case.result for case in cases.values())
+    assert isinstance(failed, Failure)
+    assert "fails: WAL" in failed.message
+    assert isinstance(skipped, Skipped)
+    assert "undecided" in skipped.message
+    assert answer(capsys, A, B, "--fail-if", "wal:worse:50%", "--junit", str(path))[0] == 0
+    (suite,) = JUnitXml.fromfile(str(path))
+    assert [case.result for case in suite] == [[]]
+
+
+def test_test_cases_need_a_condition(capsys, tmp_path):
+    code, _, err = answer(capsys, "last", "last", "--junit", str(tmp_path / "compare.xml"))
+    assert (code, list(tmp_path.glob("*.xml"))) == (1, [])
+    assert "--junit needs --fail-if" in err

@@ -9,7 +9,7 @@ from psycopg import Connection
 from dbdyno.databases.postgresql.over_postgresql import ADAPTER
 from dbdyno.errors import DbdynoError
 from dbdyno.workloads.base import Workload
-from dbdyno.workloads.invariants import Bounded, Committed, Violation
+from dbdyno.workloads.invariants import Bounded, Committed, Violation, violations
 from dbdyno.workloads.registry import find_workload
 from tests.workloads.conftest import Prepare
 
@@ -55,7 +55,7 @@ def test_honest_runs_break_nothing(prepare: Prepare, connection: Connection, nam
     workload = find_workload(name)
     assert judge(connection, "simple-update") == []  # used data passes like fresh data
     assert judge(connection, name) == []
-    assert workload.check(ADAPTER, connection, workload.complete({})) == []
+    assert violations(workload.check(ADAPTER, connection, workload.complete({}))) == []
 
 
 @pytest.mark.parametrize("operation", ["select", "update", "insert"])
@@ -63,7 +63,7 @@ def test_honest_runs_of_pk(prepare: Prepare, connection: Connection, operation: 
     prepare("pk")
     assert judge(connection, "pk", operation=operation) == []
     workload = find_workload("pk")
-    assert workload.check(ADAPTER, connection, workload.complete({})) == []
+    assert violations(workload.check(ADAPTER, connection, workload.complete({}))) == []
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_check_sees_damage(prepare: Prepare, connection: Connection, damage: str
     prepare("tpcb")
     connection.execute(damage)  # type: ignore[call-overload]
     workload = find_workload("tpcb")
-    assert len(workload.check(ADAPTER, connection, workload.complete({}))) == 1
+    assert len(violations(workload.check(ADAPTER, connection, workload.complete({})))) == 1
 
 
 def test_a_lost_commit_is_seen(prepare: Prepare, connection: Connection) -> None:

@@ -3,9 +3,11 @@
 import collections
 import dataclasses
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from junitparser import JUnitXml
 from msgspec.structs import replace
 
 from dbdyno.analysis.series.planned_load import paced_rate_max
@@ -438,15 +440,25 @@ def test_procedures_are_refused_where_none_are_written() -> None:
     assert TPCC.routines(TPCC.complete({}), "oracle") == ()
 
 
-def test_a_broken_condition_is_told_to_programs(loaded: dict[str, Database]) -> None:
+def test_a_broken_condition_is_told_to_programs(
+    loaded: dict[str, Database], tmp_path: Path
+) -> None:
     database = loaded["postgres_server"]
     code, answer = command("check", "tpcc", "--target", database.server.url)
     assert (code, answer["broken"], len(answer["checks"])) == (0, [], 12)
+    junit = tmp_path / "check.xml"
     assert {(one["ok"], one["rows"], one["example"]) for one in answer["checks"]} == {
         (True, 0, None)
     }
     database.connection.execute("update district set d_ytd = d_ytd + 1 where d_id = 4")
-    code, answer = command("check", "tpcc", "--target", database.server.url)
+    target = ("--target", database.server.url)
+    code, answer = command("check", "tpcc", *target, "--junit", str(junit))
+    (suite,) = JUnitXml.fromfile(str(junit))
+    assert (suite.tests, suite.failures) == (13, 2)
+    assert [case.name.partition(":")[0] for case in suite if case.result] == [
+        "condition 1",
+        "condition 9",
+    ]
     _, record = command("run", "tpcc", "--target", database.server.url, *LOAD[:3], "2", *LOAD[4:])
     database.connection.execute("update district set d_ytd = d_ytd - 1 where d_id = 4")
     assert [one["id"] for one in record["checks"] if not one["ok"]] == ["1", "9"]

@@ -11,10 +11,13 @@ from typing import Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
 
+from dbdyno.cli.folders import fill_folder
 from dbdyno.cli.output import print_aside, print_result, screen
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import counted
 from dbdyno.home import home, home_folder
 from dbdyno.report.content import Page
+from dbdyno.report.render_csv import render_csv
 from dbdyno.report.render_json import render_json
 from dbdyno.report.render_markdown import render_markdown
 from dbdyno.report.render_text import render_text
@@ -34,6 +37,20 @@ FormOption: TypeAlias = Annotated[
     Parameter(
         name="--format",
         help="Print the whole page in this form; default its text without what a page folds away.",
+    ),
+]
+TablesFolder: TypeAlias = Annotated[
+    Path | None,
+    Parameter(
+        name="--tables", metavar="DIR", help="Write every table as a CSV file into this folder."
+    ),
+]
+JunitFile: TypeAlias = Annotated[
+    Path | None,
+    Parameter(
+        name="--junit",
+        metavar="FILE",
+        help="Write the verdicts to this file as JUnit XML, for continuous integration.",
     ),
 ]
 ReportFile: TypeAlias = Annotated[Path | None, Parameter(name="--report", metavar="FILE")]
@@ -99,7 +116,11 @@ def write_page(
     page: Page, path: Path, otherwise: str = ANOTHER_FILE, form: Form | None = None
 ) -> None:
     """Write a page into an existing folder; ``otherwise`` says how to get it if this fails."""
-    text = rendered(page, form or _FORMS.get(path.suffix.lower(), "html"))
+    write_text(rendered(page, form or _FORMS.get(path.suffix.lower(), "html")), path, otherwise)
+
+
+def write_text(text: str, path: Path, otherwise: str = ANOTHER_FILE) -> None:
+    """Write a file whole, or leave it as it was."""
     try:
         # A new file can take the place of no device, and of nothing in a folder closed to us.
         if not path.exists() or (path.is_file() and os.access(path.resolve().parent, os.W_OK)):
@@ -116,6 +137,15 @@ def _replace(path: Path, text: str) -> None:
     replace_bytes(path, text.encode())
     if rights is not None:
         path.chmod(rights)
+
+
+def write_parts(page: Page, *, tables: Path | None) -> bool:
+    """Write the tables of a page if they are wanted; return whether anything is."""
+    if tables is not None:
+        files = {name: text.encode() for name, text in render_csv(page).items()}
+        fill_folder(tables, "tables", files)
+        print_aside(f"{counted(len(files), 'table')}: {tables}")
+    return tables is not None
 
 
 def print_report_path(path: Path) -> None:

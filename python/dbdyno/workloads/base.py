@@ -15,7 +15,15 @@ from dbdyno.model.plan import ClientGroup, Scalar, Script
 from dbdyno.model.record import CheckRecord
 from dbdyno.workloads.audit import Demand, Metric
 from dbdyno.workloads.conditions import Condition
-from dbdyno.workloads.invariants import Committed, Law, Snapshot, Violation, verify
+from dbdyno.workloads.invariants import (
+    Committed,
+    Law,
+    LawCheck,
+    Snapshot,
+    Violation,
+    check_each,
+    verify,
+)
 from dbdyno.workloads.parameters import Drawn, Parameter, Value, Values, read_all, with_defaults
 
 Question: TypeAlias = Literal[
@@ -208,11 +216,11 @@ class Workload:
         """Return the laws that a run broke. ``committed`` is by script name."""
         return verify(self.laws(values), before, after, committed)
 
-    def check(self, target: Adapter, connection: Connection, values: Values) -> list[Violation]:
-        """Return what is wrong with the current data, compared with data just loaded."""
+    def check(self, target: Adapter, connection: Connection, values: Values) -> list[LawCheck]:
+        """Compare the current data with data just loaded, law by law."""
         now = self._read_measures(target, connection, values, self.balances)
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)
-        return verify(self.balances, loaded, now, {})
+        return check_each(self.balances, loaded, now)
 
     def conditions_after(self, values: Values) -> tuple[Condition, ...]:
         """Return those that a run reads when it has ended."""

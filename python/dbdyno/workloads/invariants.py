@@ -4,7 +4,8 @@ The laws refer to changes, so they also hold on data that has been used. The num
 queries that a workload declares; nothing here connects to a server.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 from msgspec import Struct
@@ -32,6 +33,18 @@ class Violation(Struct, frozen=True):
 
     law: str
     message: str
+
+
+class LawCheck(Struct, frozen=True):
+    """What was found of a law about some numbers."""
+
+    about: tuple[str, ...]
+    violation: Violation | None
+
+    @property
+    def broken(self) -> str:
+        """Return what breaks it; empty if it holds."""
+        return self.violation.message if self.violation else ""
 
 
 Snapshot = dict[str, int]
@@ -198,6 +211,20 @@ def verify(
     committed: Mapping[str, Committed],
 ) -> list[Violation]:
     """Return the laws that the change from ``before`` to ``after`` breaks."""
+    return violations(check_each(laws, before, after, committed))
+
+
+def check_each(
+    laws: tuple[Law, ...],
+    before: Snapshot,
+    after: Snapshot,
+    committed: Mapping[str, Committed] = MappingProxyType({}),
+) -> list[LawCheck]:
+    """Return what the change from ``before`` to ``after`` shows of each law."""
     change = {name: after[name] - before[name] for name in after}
-    found = (law.broken(change, committed) for law in laws)
-    return [violation for violation in found if violation is not None]
+    return [LawCheck(law.about(), law.broken(change, committed)) for law in laws]
+
+
+def violations(checks: Iterable[LawCheck]) -> list[Violation]:
+    """Return what breaks the laws that are broken."""
+    return [check.violation for check in checks if check.violation is not None]

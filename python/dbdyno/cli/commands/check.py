@@ -4,7 +4,9 @@ from functools import partial
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
+from dbdyno.cli.pages import JunitFile, refuse_unwritable, write_text
 from dbdyno.errors import DbdynoError
+from dbdyno.report.render_junit import Case, render_junit
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import read_job
@@ -12,6 +14,7 @@ from dbdyno.run.options import ANY_SIZE, RunOptions, SizeOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server
 from dbdyno.workloads.conditions import told
+from dbdyno.workloads.invariants import violations
 from dbdyno.workloads.status import data_status
 
 app = command(
@@ -19,6 +22,7 @@ app = command(
     "dbdyno check tpcb --target postgresql://db/bench",
     "dbdyno check oltp_read_write -D tables=4 --server bench --json",
     "dbdyno check tpcc --server bench --json",
+    "dbdyno check tpcc --server bench --junit check.xml",
 )
 
 
@@ -29,6 +33,7 @@ def check(
     *,
     target: TargetOptions = TargetOptions(),
     data: SizeOptions = ANY_SIZE,
+    junit: JunitFile = None,
     json: Json = False,
 ) -> int:
     """Check a workload's invariants on loaded data.
@@ -44,6 +49,7 @@ def check(
     workload
         The workload's name; dbdyno workloads lists them.
     """
+    refuse_unwritable(junit)
     options = RunOptions(**vars(target), **vars(data))
     refuse = partial(refuse_contradictions, command="check")
     job = read_job([WeightedName(workload, 1)], options, print_aside, refuse)
@@ -58,12 +64,17 @@ def check(
             raise DbdynoError("no_data", f"no data of {workload} to check", hint)
         values = status.values(work.workload, work.given)
         with connected.target.understood("check the invariants"):
-            violations = work.workload.check(connected.target, connected.control, values)
+            laws = work.workload.check(connected.target, connected.control, values)
             checks = work.workload.check_conditions(connected.target, connected.control)
-    broken = [one.message for one in violations]
-    broken += [told(one) for one in checks if not one.ok]
+    cases = [
+        *(_case(f"invariant of {', '.join(law.about)}", law.broken) for law in laws),
+        *(_case(f"condition {one.id}: {one.claim}", "" if one.ok else told(one)) for one in checks),
+    ]
+    broken = [case.message for case in cases if case.outcome == "failed"]
+    if junit is not None:
+        write_text(render_junit("check", work.name, cases), junit)
     if json:
-        print_json({"workload": work.name, "broken": violations, "checks": checks})
+        print_json({"workload": work.name, "broken": violations(laws), "checks": checks})
     else:
         for message in broken:
             print_result(f"broken: {message}")
@@ -72,3 +83,7 @@ def check(
         else:
             print_result("all invariants hold")
     return Exit.VERDICT_FAILED if broken else Exit.OK
+
+
+def _case(name: str, broken: str) -> Case:
+    return Case(name=name, outcome="failed" if broken else "passed", message=broken)

@@ -23,17 +23,23 @@ from dbdyno.cli.output import Exit, Json, print_json, refuse_several_forms
 from dbdyno.cli.pages import (
     Form,
     FormOption,
+    JunitFile,
     ReportFile,
+    TablesFolder,
     print_page,
     print_report_path,
     refuse_unwritable,
     write_page,
+    write_parts,
+    write_text,
 )
+from dbdyno.errors import DbdynoError
 from dbdyno.formatting import roughly
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
 from dbdyno.report.pages.comparison import comparison_page
 from dbdyno.report.pages.comparison_gates import Gate, GateResult, apply_gates, is_broken
+from dbdyno.report.render_junit import render_junit
 from dbdyno.run.grammar import percentage
 from dbdyno.run.option_parameters import each, parsed
 from dbdyno.run.option_words import command_of, flags
@@ -51,8 +57,9 @@ app = command(
     "dbdyno compare A1,A2,A3 B1,B2,B3 --metric tps --metric wal_bytes --markdown",
     "dbdyno compare last~1 last --report compare.html",
     "dbdyno compare last~1 last --format markdown > change.md",
+    "dbdyno compare last~1 last --tables csv",
     "dbdyno compare tag:build=main tag:build=mine \\\n"
-    "      --fail-if worse:3% --fail-if p99:worse:10%",
+    "      --fail-if worse:3% --fail-if p99:worse:10% --junit compare.xml",
 )
 
 Margin = Annotated[
@@ -97,6 +104,8 @@ def compare(  # noqa: PLR0913 - one for each option
     markdown: bool = False,
     form: FormOption = None,
     report: ReportFile = None,
+    tables: TablesFolder = None,
+    junit: JunitFile = None,
     json: Json = False,
 ) -> int:
     """Compare two variants by their runs.
@@ -132,7 +141,12 @@ def compare(  # noqa: PLR0913 - one for each option
     """
     forms = {"--markdown": markdown, "--format": form is not None, "--json": json}
     refuse_several_forms(f"compare {before} {after}", forms)
+    if junit is not None and not fail_if:
+        raise DbdynoError(
+            "usage", "--junit needs --fail-if: its tests", "For example: --fail-if worse:3%"
+        )
     refuse_unwritable(report)
+    refuse_unwritable(junit)
     compared = select_runs(before, after)
     known = compared.metrics
     gates = [
@@ -143,8 +157,13 @@ def compare(  # noqa: PLR0913 - one for each option
         margin = min((one.share for one in gates), default=MARGIN)
     comparison = comparison_of(compared, _metrics(metric, gates, known), margin)
     results = apply_gates(comparison, gates)
+    if junit is not None:
+        sides = f"{comparison.after} against {comparison.before}"
+        write_text(render_junit("compare", sides, [one.case for one in results]), junit)
     form = "markdown" if markdown else form
-    show_comparison(compared, comparison, results, report=report, form=form, as_json=json)
+    show_comparison(
+        compared, comparison, results, report=report, tables=tables, form=form, as_json=json
+    )
     return Exit.VERDICT_FAILED if is_broken(results) else Exit.OK
 
 
@@ -187,6 +206,7 @@ def show_comparison(  # noqa: PLR0913 - what it is about, and each form it can h
     results: Sequence[GateResult] = (),
     *,
     report: Path | None,
+    tables: Path | None = None,
     form: Form | None = None,
     as_json: bool,
 ) -> None:
@@ -196,6 +216,7 @@ def show_comparison(  # noqa: PLR0913 - what it is about, and each form it can h
     if report is not None:
         write_page(page, report)
         print_report_path(report)
+    write_parts(page, tables=tables)
     if as_json:
         runs = {side: [run.run_id for run in its] for side, its in sides.items()}
         print_json(

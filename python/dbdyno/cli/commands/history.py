@@ -12,7 +12,15 @@ from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.cli.app import command
 from dbdyno.cli.lookup import metric_named
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, refuse_several_forms
-from dbdyno.cli.pages import FormOption, ReportFile, print_page, print_report_path, write_page
+from dbdyno.cli.pages import (
+    FormOption,
+    ReportFile,
+    TablesFolder,
+    print_page,
+    print_report_path,
+    write_page,
+    write_parts,
+)
 from dbdyno.databases.connecting import names_database
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
@@ -30,6 +38,7 @@ app = command(
     "dbdyno history tpcb --metric tps --metric wal_bytes",
     "dbdyno history app --target postgresql://db/app --report history.html",
     "dbdyno history tpcb --format markdown > history.md",
+    "dbdyno history tpcb --tables csv",
 )
 
 
@@ -42,6 +51,7 @@ def history(  # noqa: PLR0913 - one for each option
     metric: tuple[str, ...] = (),
     report: ReportFile = None,
     form: FormOption = None,
+    tables: TablesFolder = None,
     json: Json = False,
 ) -> int:
     """Show results of comparable runs over time, and when their level changed.
@@ -79,6 +89,7 @@ def history(  # noqa: PLR0913 - one for each option
     if report is not None:
         write_page(history_page(shown), report)
         print_report_path(report)
+    write_parts(history_page(shown), tables=tables)
     if json:
         print_json(history_object(shown))
     elif shown:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from dbdyno.analysis.summarize import full_record
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_result, refuse_several_forms, screen
-from dbdyno.cli.pages import RUN_KEPT, Form, print_or_write
+from dbdyno.cli.pages import RUN_KEPT, Form, TablesFolder, print_or_write, write_parts
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.run import open_run
@@ -20,24 +20,28 @@ app = command(
     "dbdyno report 20261120-2142 -o tpcb.html",
     "dbdyno report last -o tpcb.md     as Markdown, for an issue or a wiki",
     "dbdyno report --format text       the whole report as text",
+    "dbdyno report last --tables csv   its tables as CSV files in the folder csv",
     "dbdyno report last --text         the summary, as at the end of a run",
 )
 
 
 @app.default
-def report(
+def report(  # noqa: PLR0913 - one for each option
     run: str = "last",
     /,
     *,
     output: Annotated[Path | None, Parameter(name=["-o", "--output"], metavar="FILE")] = None,
     form: Annotated[Form | None, Parameter(name="--format")] = None,
+    tables: TablesFolder = None,
     text: bool = False,
     json: Json = False,
 ) -> int:
     """Write a run's report as one HTML page, or as text, Markdown or JSON.
 
     The report is made from the files in the run folder, so any run will do: an old one, one
-    that is still running, one that was interrupted. For studies see dbdyno study report.
+    that is still running, one that was interrupted. For studies see dbdyno study report. With
+    --tables alone, only its tables are written; of files in that folder, only those that dbdyno
+    wrote there are replaced.
 
     Parameters
     ----------
@@ -51,8 +55,10 @@ def report(
     text
         Print the summary, as at the end of a run, instead.
     """
-    for flag, is_given in (("--output", output is not None), ("--format", form is not None)):
-        refuse_several_forms(f"report {run}", {flag: is_given, "--text": text, "--json": json})
+    others = {"--output": output, "--format": form, "--tables": tables}
+    for flag, given in others.items():
+        forms = {flag: given is not None, "--text": text, "--json": json}
+        refuse_several_forms(f"report {run}", forms)
     found = open_run(run)
     recording = found.load(engine_tools().histograms)
     if json:
@@ -62,5 +68,7 @@ def report(
         print_result(render_summary(full_record(recording), plan, screen(sys.stdout)).rstrip())
     else:
         usual = found.folder / "report.html"
-        print_or_write(run_page(recording), output, form, usual=usual, otherwise=RUN_KEPT)
+        page = run_page(recording)
+        if not write_parts(page, tables=tables) or output or form:
+            print_or_write(page, output, form, usual=usual, otherwise=RUN_KEPT)
     return Exit.OK

@@ -19,7 +19,13 @@ from dbdyno.cli.output import (
     refuse_several_forms,
     showing_kept_result,
 )
-from dbdyno.cli.pages import Form, print_or_write, refuse_unwritable
+from dbdyno.cli.pages import (
+    Form,
+    TablesFolder,
+    print_or_write,
+    refuse_unwritable,
+    write_parts,
+)
 from dbdyno.cli.study_output import (
     kept,
     made_row,
@@ -246,9 +252,10 @@ def resume(
         "dbdyno study report hot-rows -o hot-rows.html",
         "dbdyno study report last --text",
         "dbdyno study report last --format markdown > hot-rows.md",
+        "dbdyno study report last --tables csv",
     ),
 )
-def report_(
+def report_(  # noqa: PLR0913 - one for each option
     study: Made = "last",
     /,
     *,
@@ -268,6 +275,7 @@ def report_(
             "html. Without FILE, text, Markdown and JSON are printed.",
         ),
     ] = None,
+    tables: TablesFolder = None,
     text: Annotated[
         bool, Parameter(negative=(), help="Print the text without what the page folds away.")
     ] = False,
@@ -276,10 +284,11 @@ def report_(
     """Write a study's report as one HTML page, or as text, Markdown or JSON.
 
     A study need not be over. --json prints its points, comparisons and answers for programs,
-    --format json the page.
+    --format json the page. With --tables alone, only its tables are written.
     """
-    for flag, is_given in (("--output", output is not None), ("--format", form is not None)):
-        forms = {flag: is_given, "--text": text, "--json": json}
+    others = {"--output": output, "--format": form, "--tables": tables}
+    for flag, given in others.items():
+        forms = {flag: given is not None, "--text": text, "--json": json}
         refuse_several_forms(f"study report {study}", forms)
     folder = find_study_folder(study)
     record = read_study_record(folder)
@@ -287,7 +296,8 @@ def report_(
         show_study(record, None, as_json=json)
     else:
         page, usual = study_page(*results_of(record)), folder / "report.html"
-        print_or_write(page, output, form, usual=usual, otherwise=kept(record))
+        if not write_parts(page, tables=tables) or output or form:
+            print_or_write(page, output, form, usual=usual, otherwise=kept(record))
     return Exit.OK
 
 

@@ -10,8 +10,15 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 from dbdyno.model.comparison import Comparison, MetricComparison
+from dbdyno.report import render_junit
+from dbdyno.report.render_junit import Case
 
 Outcome: TypeAlias = Literal["kept", "broken", "cannot tell"]
+_IN_JUNIT: dict[Outcome, render_junit.Outcome] = {
+    "kept": "passed",
+    "broken": "failed",
+    "cannot tell": "skipped",
+}
 
 
 class Gate(Struct, frozen=True, kw_only=True):
@@ -45,6 +52,13 @@ class GateResult(Struct, frozen=True, kw_only=True):
     metric: str
     outcome: Outcome
     sentence: str = field(name="words")
+
+    @property
+    def case(self) -> Case:
+        """The outcome as a test case."""
+        message = "" if self.outcome == "kept" else self.sentence
+        name = f"{self.metric}:{self.gate.removeprefix(f'{self.metric}:')}"
+        return Case(name=name, outcome=_IN_JUNIT[self.outcome], message=message)
 
 
 def apply_gates(comparison: Comparison, gates: Iterable[Gate]) -> list[GateResult]:
