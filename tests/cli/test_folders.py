@@ -6,6 +6,7 @@ from dbdyno.cli import main
 from dbdyno.cli.folders import CONTENTS, fill_folder
 from dbdyno.errors import DbdynoError
 from tests.cli import made_up_runs
+from tests.explain.make_golden import GOLDEN
 from tests.report.test_csv import read
 
 
@@ -83,6 +84,22 @@ def test_the_tables_of_a_comparison_and_a_history_are_written_beside_what_is_pri
         assert main([*command, "--tables", str(folder)]) == 0
         assert "Throughput" in capsys.readouterr().out
         assert [path for path in folder.glob("*.csv") if len(read(path.read_text())) > 3]
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_charts_are_written_as_svg_and_png(home, capsys, tmp_path, monkeypatch):
+    run = str(GOLDEN / "hot-rows")
+    assert main(["report", run, "--charts", str(tmp_path)]) == 0
+    charts = {path.stem for path in tmp_path.glob("*.svg")}
+    assert f"{len(charts)} charts: {tmp_path}" in capsys.readouterr().err
+    assert charts == {path.stem for path in tmp_path.glob("*.png")}
+    assert {"throughput-chart", "waits-chart", "latency-chart"} < charts
+    monkeypatch.setattr("dbdyno.report.render_svg.find_spec", lambda _: None)
+    assert main(["report", run, "--charts", str(tmp_path)]) == 0
+    assert "pip install 'dbdyno[charts]'" in capsys.readouterr().err
+    assert {path.stem for path in tmp_path.glob("*.svg")} == charts
+    assert list(tmp_path.glob("*.png")) == []
+    assert list(home.rglob("report.html")) == []
 
 
 @pytest.mark.usefixtures("home", "own_signals")

@@ -5,6 +5,7 @@ The ending of a file's name says in which form.
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_IMODE
 from typing import Annotated, Literal, TypeAlias
@@ -39,12 +40,6 @@ FormOption: TypeAlias = Annotated[
         help="Print the whole page in this form; default its text without what a page folds away.",
     ),
 ]
-TablesFolder: TypeAlias = Annotated[
-    Path | None,
-    Parameter(
-        name="--tables", metavar="DIR", help="Write every table as a CSV file into this folder."
-    ),
-]
 JunitFile: TypeAlias = Annotated[
     Path | None,
     Parameter(
@@ -56,6 +51,47 @@ JunitFile: TypeAlias = Annotated[
 ReportFile: TypeAlias = Annotated[Path | None, Parameter(name="--report", metavar="FILE")]
 RUN_KEPT = "The run is kept; write its report to another file: dbdyno report last -o FILE"
 ANOTHER_FILE = "Name a file in an existing folder: --report FILE. All runs are kept."
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PageParts:
+    """Parts of a page that are written as files of their own."""
+
+    charts: Annotated[Path | None, Parameter(metavar="DIR")] = None
+    """Write every chart into this folder, as SVG and as PNG."""
+
+    tables: Annotated[Path | None, Parameter(metavar="DIR")] = None
+    """Write every table into this folder, as CSV."""
+
+    @property
+    def are_wanted(self) -> bool:
+        """Whether there is a folder to write to."""
+        return self.charts is not None or self.tables is not None
+
+    def write(self, page: Page) -> None:
+        """Write what is wanted; of the files in a folder, only dbdyno's own are replaced."""
+        if self.charts is not None:
+            from dbdyno.report.render_svg import (  # noqa: PLC0415 - as the page in HTML
+                has_png,
+                png_of,
+                render_svg,
+            )
+
+            files: dict[str, bytes] = {}
+            drawings = render_svg(page)
+            for name, svg in drawings.items():
+                files[name] = svg.encode()
+                if has_png():
+                    files[name.replace(".svg", ".png")] = png_of(svg)
+            fill_folder(self.charts, "charts", files)
+            print_aside(f"{counted(len(drawings), 'chart')}: {self.charts}")
+            if not has_png():
+                print_aside("as SVG only; PNG needs: pip install 'dbdyno[charts]'")
+        if self.tables is not None:
+            tables = {name: text.encode() for name, text in render_csv(page).items()}
+            fill_folder(self.tables, "tables", tables)
+            print_aside(f"{counted(len(tables), 'table')}: {self.tables}")
 
 
 def rendered(page: Page, form: Form, screen: int | None = None, glyphs: Glyphs = UNICODE) -> str:
@@ -137,15 +173,6 @@ def _replace(path: Path, text: str) -> None:
     replace_bytes(path, text.encode())
     if rights is not None:
         path.chmod(rights)
-
-
-def write_parts(page: Page, *, tables: Path | None) -> bool:
-    """Write the tables of a page if they are wanted; return whether anything is."""
-    if tables is not None:
-        files = {name: text.encode() for name, text in render_csv(page).items()}
-        fill_folder(tables, "tables", files)
-        print_aside(f"{counted(len(files), 'table')}: {tables}")
-    return tables is not None
 
 
 def print_report_path(path: Path) -> None:

@@ -186,6 +186,8 @@ class Figure(Struct, frozen=True, kw_only=True):
     """That of the ``svg``, if it follows the charts over time."""
     shows: CurveOf | PartsOf | None = None
     """The numbers that are drawn in ``svg``, for what draws them otherwise."""
+    axes: tuple[str, str] = ("", "")
+    """The titles of both axes, if the ``svg`` has none; its ticks have their units."""
     key: Sequence[tuple[str, str]] = ()
     """Colours (custom properties of the style sheet) and their meaning."""
 

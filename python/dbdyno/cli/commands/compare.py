@@ -24,13 +24,12 @@ from dbdyno.cli.pages import (
     Form,
     FormOption,
     JunitFile,
+    PageParts,
     ReportFile,
-    TablesFolder,
     print_page,
     print_report_path,
     refuse_unwritable,
     write_page,
-    write_parts,
     write_text,
 )
 from dbdyno.errors import DbdynoError
@@ -57,7 +56,7 @@ app = command(
     "dbdyno compare A1,A2,A3 B1,B2,B3 --metric tps --metric wal_bytes --markdown",
     "dbdyno compare last~1 last --report compare.html",
     "dbdyno compare last~1 last --format markdown > change.md",
-    "dbdyno compare last~1 last --tables csv",
+    "dbdyno compare last~1 last --tables tables",
     "dbdyno compare tag:build=main tag:build=mine \\\n"
     "      --fail-if worse:3% --fail-if p99:worse:10% --junit compare.xml",
 )
@@ -104,7 +103,7 @@ def compare(  # noqa: PLR0913 - one for each option
     markdown: bool = False,
     form: FormOption = None,
     report: ReportFile = None,
-    tables: TablesFolder = None,
+    parts: PageParts = PageParts(),
     junit: JunitFile = None,
     json: Json = False,
 ) -> int:
@@ -162,7 +161,7 @@ def compare(  # noqa: PLR0913 - one for each option
         write_text(render_junit("compare", sides, [one.case for one in results]), junit)
     form = "markdown" if markdown else form
     show_comparison(
-        compared, comparison, results, report=report, tables=tables, form=form, as_json=json
+        compared, comparison, results, report=report, parts=parts, form=form, as_json=json
     )
     return Exit.VERDICT_FAILED if is_broken(results) else Exit.OK
 
@@ -206,7 +205,7 @@ def show_comparison(  # noqa: PLR0913 - what it is about, and each form it can h
     results: Sequence[GateResult] = (),
     *,
     report: Path | None,
-    tables: Path | None = None,
+    parts: PageParts = PageParts(),
     form: Form | None = None,
     as_json: bool,
 ) -> None:
@@ -216,7 +215,7 @@ def show_comparison(  # noqa: PLR0913 - what it is about, and each form it can h
     if report is not None:
         write_page(page, report)
         print_report_path(report)
-    write_parts(page, tables=tables)
+    parts.write(page)
     if as_json:
         runs = {side: [run.run_id for run in its] for side, its in sides.items()}
         print_json(

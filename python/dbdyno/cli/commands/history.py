@@ -14,12 +14,11 @@ from dbdyno.cli.lookup import metric_named
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, refuse_several_forms
 from dbdyno.cli.pages import (
     FormOption,
+    PageParts,
     ReportFile,
-    TablesFolder,
     print_page,
     print_report_path,
     write_page,
-    write_parts,
 )
 from dbdyno.databases.connecting import names_database
 from dbdyno.errors import DbdynoError
@@ -38,7 +37,7 @@ app = command(
     "dbdyno history tpcb --metric tps --metric wal_bytes",
     "dbdyno history app --target postgresql://db/app --report history.html",
     "dbdyno history tpcb --format markdown > history.md",
-    "dbdyno history tpcb --tables csv",
+    "dbdyno history tpcb --charts charts",
 )
 
 
@@ -51,7 +50,7 @@ def history(  # noqa: PLR0913 - one for each option
     metric: tuple[str, ...] = (),
     report: ReportFile = None,
     form: FormOption = None,
-    tables: TablesFolder = None,
+    parts: PageParts = PageParts(),
     json: Json = False,
 ) -> int:
     """Show results of comparable runs over time, and when their level changed.
@@ -89,7 +88,7 @@ def history(  # noqa: PLR0913 - one for each option
     if report is not None:
         write_page(history_page(shown), report)
         print_report_path(report)
-    write_parts(history_page(shown), tables=tables)
+    parts.write(history_page(shown))
     if json:
         print_json(history_object(shown))
     elif shown:

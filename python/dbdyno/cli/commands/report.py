@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from dbdyno.analysis.summarize import full_record
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_result, refuse_several_forms, screen
-from dbdyno.cli.pages import RUN_KEPT, Form, TablesFolder, print_or_write, write_parts
+from dbdyno.cli.pages import RUN_KEPT, Form, PageParts, print_or_write
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.run import open_run
@@ -20,7 +20,7 @@ app = command(
     "dbdyno report 20261120-2142 -o tpcb.html",
     "dbdyno report last -o tpcb.md     as Markdown, for an issue or a wiki",
     "dbdyno report --format text       the whole report as text",
-    "dbdyno report last --tables csv   its tables as CSV files in the folder csv",
+    "dbdyno report last --charts charts --tables tables   as SVG and PNG, and as CSV",
     "dbdyno report last --text         the summary, as at the end of a run",
 )
 
@@ -32,7 +32,7 @@ def report(  # noqa: PLR0913 - one for each option
     *,
     output: Annotated[Path | None, Parameter(name=["-o", "--output"], metavar="FILE")] = None,
     form: Annotated[Form | None, Parameter(name="--format")] = None,
-    tables: TablesFolder = None,
+    parts: PageParts = PageParts(),
     text: bool = False,
     json: Json = False,
 ) -> int:
@@ -40,8 +40,8 @@ def report(  # noqa: PLR0913 - one for each option
 
     The report is made from the files in the run folder, so any run will do: an old one, one
     that is still running, one that was interrupted. For studies see dbdyno study report. With
-    --tables alone, only its tables are written; of files in that folder, only those that dbdyno
-    wrote there are replaced.
+    --charts or --tables alone, no page is written; of the files in these folders, only those that
+    dbdyno wrote there are replaced.
 
     Parameters
     ----------
@@ -55,7 +55,12 @@ def report(  # noqa: PLR0913 - one for each option
     text
         Print the summary, as at the end of a run, instead.
     """
-    others = {"--output": output, "--format": form, "--tables": tables}
+    others = {
+        "--output": output,
+        "--format": form,
+        "--charts": parts.charts,
+        "--tables": parts.tables,
+    }
     for flag, given in others.items():
         forms = {flag: given is not None, "--text": text, "--json": json}
         refuse_several_forms(f"report {run}", forms)
@@ -69,6 +74,7 @@ def report(  # noqa: PLR0913 - one for each option
     else:
         usual = found.folder / "report.html"
         page = run_page(recording)
-        if not write_parts(page, tables=tables) or output or form:
+        parts.write(page)
+        if not parts.are_wanted or output or form:
             print_or_write(page, output, form, usual=usual, otherwise=RUN_KEPT)
     return Exit.OK

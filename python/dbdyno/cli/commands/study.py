@@ -21,10 +21,9 @@ from dbdyno.cli.output import (
 )
 from dbdyno.cli.pages import (
     Form,
-    TablesFolder,
+    PageParts,
     print_or_write,
     refuse_unwritable,
-    write_parts,
 )
 from dbdyno.cli.study_output import (
     kept,
@@ -252,7 +251,7 @@ def resume(
         "dbdyno study report hot-rows -o hot-rows.html",
         "dbdyno study report last --text",
         "dbdyno study report last --format markdown > hot-rows.md",
-        "dbdyno study report last --tables csv",
+        "dbdyno study report last --charts charts --tables tables",
     ),
 )
 def report_(  # noqa: PLR0913 - one for each option
@@ -275,7 +274,7 @@ def report_(  # noqa: PLR0913 - one for each option
             "html. Without FILE, text, Markdown and JSON are printed.",
         ),
     ] = None,
-    tables: TablesFolder = None,
+    parts: PageParts = PageParts(),
     text: Annotated[
         bool, Parameter(negative=(), help="Print the text without what the page folds away.")
     ] = False,
@@ -284,9 +283,15 @@ def report_(  # noqa: PLR0913 - one for each option
     """Write a study's report as one HTML page, or as text, Markdown or JSON.
 
     A study need not be over. --json prints its points, comparisons and answers for programs,
-    --format json the page. With --tables alone, only its tables are written.
+    --format json the page. With --charts or --tables alone,
+    no page is written.
     """
-    others = {"--output": output, "--format": form, "--tables": tables}
+    others = {
+        "--output": output,
+        "--format": form,
+        "--charts": parts.charts,
+        "--tables": parts.tables,
+    }
     for flag, given in others.items():
         forms = {flag: given is not None, "--text": text, "--json": json}
         refuse_several_forms(f"study report {study}", forms)
@@ -296,7 +301,8 @@ def report_(  # noqa: PLR0913 - one for each option
         show_study(record, None, as_json=json)
     else:
         page, usual = study_page(*results_of(record)), folder / "report.html"
-        if not write_parts(page, tables=tables) or output or form:
+        parts.write(page)
+        if not parts.are_wanted or output or form:
             print_or_write(page, output, form, usual=usual, otherwise=kept(record))
     return Exit.OK
 

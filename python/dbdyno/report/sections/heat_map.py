@@ -28,6 +28,7 @@ def build(run: Run) -> Sequence[Block]:
     return [
         Figure(
             id="heat-map-image",
+            axes=("time since the start of the run", "response time"),
             caption="Transactions by response time. Colour intensity: square root of the share of "
             "transactions per unit of height. Measured part only.",
             summary=f"Response times are between {milliseconds(grid.low_ms)} and "

@@ -40,6 +40,7 @@ def build(run: Run) -> Sequence[Block]:
     return [
         Figure(
             id="percentile-curve",
+            axes=("", "time"),
             caption="Time within which a share of the transactions was completed. Each further "
             "nine takes equal width. Dashed: fewer than ten transactions lie beyond.",
             summary=f"{titles[0]}: {first}.",

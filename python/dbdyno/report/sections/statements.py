@@ -82,6 +82,7 @@ def build(run: Run) -> Sequence[Block]:
     return [
         Figure(
             id="statement-bars",
+            axes=("time that the client waits for one execution", ""),
             caption="Time that the client waits for each statement. Bar and number: mean. "
             "Dot: p95. End of the line: p99.",
             summary=_summary(rows),
