@@ -13,7 +13,7 @@ from dbdyno.report.render_html import render_html
 from tests.report.drawings import colour_of, coloured, misplaced_texts, scale_of_print
 from tests.support.recordings import MadeRun
 
-WIDTHS = (1280, 390)
+WIDTHS = (1440, 768, 390)
 SCHEMES = ("light", "dark")
 
 
@@ -219,3 +219,12 @@ def test_it_prints_without_what_only_a_screen_can_use(open_page, ordinary):
 def test_it_prints_in_its_own_size(open_page, ordinary):
     """The browser shrinks all pages if a chart of the wide screen, or a table, is too wide."""
     assert scale_of_print(open_page(ordinary).pdf(format="A4")) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_first_screen_has_the_result_its_doubts_and_what_limits_it(open_page, ordinary, width):
+    page = open_page(ordinary, width)
+    for selector in (".lead .value", ".judgement .verdict", ".judgement li >> nth=0"):
+        assert page.locator(selector).bounding_box()["y"] < 700
+    finding = page.locator("#finding-row_lock_convoy .summary").bounding_box()
+    assert finding["y"] + finding["height"] <= 900
