@@ -12,6 +12,7 @@ from dbdyno.analysis.compare.history import series_of
 from dbdyno.answers.answering import answered
 from dbdyno.cli.compared_runs import select_runs
 from dbdyno.formatting import plain
+from dbdyno.model.comparison import SettingPair
 from dbdyno.report.content import Commands, Figure, Sentence, Table, Verdict
 from dbdyno.report.pages.comparison import comparison_page
 from dbdyno.report.pages.comparison_gates import Gate, apply_gates
@@ -19,6 +20,7 @@ from dbdyno.report.pages.history import history_page
 from dbdyno.report.pages.search import search_page
 from dbdyno.report.pages.study.page import study_page
 from dbdyno.report.render_html import render_html
+from dbdyno.report.render_text import render_text
 from dbdyno.store.listing import find_run
 from dbdyno.store.run import RunFolder
 from tests.cli import made_up_runs
@@ -61,10 +63,24 @@ def made_comparison_page():
         found,
         unequal=[hostile],
         findings=["only in after, major: <b>a lock</b>."],
+        settings=[
+            SettingPair(name="work_mem", before="<i>8MB</i>", after="64MB"),
+            SettingPair(name="jit", before="off", after="off"),
+        ],
         decide_with="dbdyno compare tag:variant=a tag:variant=b",
     )
     gates = apply_gates(found, [Gate(metric="wal_bytes", share=0.03)])
     return comparison_page(found, gates, (3, 3))
+
+
+def test_settings_that_differ_are_shown_and_equal_ones_folded():
+    page = render_html(made_comparison_page())
+    settings = page[page.index('<section id="settings"') :]
+    differing = settings.index("work_mem")
+    assert differing < settings.index("<summary>1 equal setting</summary>") < settings.index("jit")
+    assert "&lt;i&gt;8MB&lt;/i&gt;" in settings
+    text = render_text(made_comparison_page())
+    assert re.search(r"work_mem +<i>8MB</i> +64MB", text)
 
 
 def test_a_comparison_shows_verdict_differences_metrics_and_what_would_decide():

@@ -146,6 +146,22 @@ class MetricComparison(Struct, frozen=True, kw_only=True):
         return PILOT_PAIRS if self.verdict == "cannot tell" and self.pairs < 2 else 0
 
 
+class SettingPair(Struct, frozen=True, kw_only=True):
+    """A setting of the server on both sides."""
+
+    name: str
+    """Its name; `the durability level` is what several settings promise together."""
+    before: str
+    """Its value in the first variant."""
+    after: str
+    """Its value in the second variant."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two sides have different values."""
+        return self.before != self.after
+
+
 class Comparison(Struct, frozen=True, kw_only=True):
     """Two variants and all requested metrics."""
 
@@ -157,6 +173,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """The metrics, in the order requested."""
     unequal: list[str] = []
     """What else differs between the two, the durability level first."""
+    settings: list[SettingPair] = []
+    """The settings that are not the defaults of both servers, those that differ first."""
     findings: list[str] = []
     """Findings of the runs of one side that those of the other lack, the most severe first."""
     moved: list[MovedCost] = []

@@ -32,7 +32,7 @@ from dbdyno.model.telemetry import PlanFacts
 
 _SIZES_ALIKE = 1.1
 _LENGTH_MAX = 60
-_DEFAULT = "the default"
+DEFAULT = "the default"
 _ABSENT = "not set"
 _MISSING = "absent"
 _UNKNOWN = "not known"
@@ -116,7 +116,7 @@ def unequal_durability(
     ``intended`` settings differ on purpose, and so does the durability level if they alone differ.
     """
     variants = _Variants((before, after), labels, _are_of_one_product(before, after))
-    found = dict(_differences(Aspect(_DURABILITY, _durability, _UNKNOWN), variants))
+    found = dict(_differences(Aspect(_DURABILITY, durability_facts, _UNKNOWN), variants))
     settings = found.keys() - {_PROMISE}
     if settings and settings <= set(intended):
         return []
@@ -168,7 +168,7 @@ def _difference(
     return f"is {first} in {labels[0]}, {second} in {labels[1]}"
 
 
-def _durability(record: RunRecord) -> Facts:
+def durability_facts(record: RunRecord) -> Facts:
     """The durability level, named alike for every database, and the settings behind it."""
     server = record.server
     settings = {name: str(value) for name, value in server.get("durability", {}).items()}
@@ -189,7 +189,7 @@ def _plans(run: Conditions) -> Facts:
     return plan_facts(plans, [statement.sql for statement in run.record.statements])
 
 
-def _settings(run: Conditions) -> Facts:
+def setting_facts(run: Conditions) -> Facts:
     """Server settings except directories, which differ for private servers, and durability."""
     durable = run.record.server.get("durability", {})
     return {
@@ -308,10 +308,10 @@ def _aspects(variants: _Variants[Conditions], defaults: Defaults) -> tuple[Aspec
     """All aspects that can be compared, the most important first."""
     are_isolated = variants.all_have(lambda run: run.record.isolation)  # older runs did not ask
     return (
-        Aspect(_DURABILITY, lambda run: _durability(run.record), _UNKNOWN),
+        Aspect(_DURABILITY, lambda run: durability_facts(run.record), _UNKNOWN),
         Aspect("Different server", _version),
         *_aspects_within_a_product(variants),
-        Aspect("Different setting", _settings, _DEFAULT),
+        Aspect("Different setting", setting_facts, DEFAULT),
         Aspect("Different host", _host),
         Aspect("Different workload", _work),
         Aspect(

@@ -15,6 +15,7 @@ from msgspec.structs import asdict, replace
 
 from dbdyno.analysis.compare.compare import MARGIN, compare as compare_metrics
 from dbdyno.analysis.compare.metrics import USUAL
+from dbdyno.analysis.compare.setting_pairs import setting_pairs
 from dbdyno.analysis.compare.unequal_conditions import changed_plans, unequal
 from dbdyno.cli.app import command
 from dbdyno.cli.compared_runs import PAIR_TAGS, ComparedRuns, select_runs
@@ -194,6 +195,7 @@ def comparison_of(
     )
     return replace(
         found,
+        settings=setting_pairs(first, second),
         doubts=[*compared.notes, *found.doubts],
         decide_with=more_pairs_command(compared, found),
     )

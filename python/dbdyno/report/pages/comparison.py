@@ -19,6 +19,7 @@ from dbdyno.model.comparison import VERDICTS, Comparison, MetricComparison
 from dbdyno.report.content import (
     Block,
     Commands,
+    Folded,
     HeadLine,
     Items,
     Page,
@@ -83,6 +84,7 @@ def comparison_page(
             _section("Other costs that changed", _items(moved)),
             _section("Server CPU by subsystem and function", profile_blocks(comparison)),
             _section("Findings of one side", _items(comparison.findings)),
+            _section("Settings", [*_settings(comparison)]),
             _section("To decide", commands),
             _section("Conditions", _items([one.sentence for one in results])),
         ),
@@ -142,6 +144,31 @@ def _table(metrics: Sequence[MetricComparison]) -> Table:
         columns=_HEADINGS,
         rows=rows,
         numeric=frozenset(range(_LEFT, len(_HEADINGS))),
+    )
+
+
+def _settings(comparison: Comparison) -> Iterator[Block]:
+    """The settings that differ, and behind a fold those that are equal."""
+    differing = _setting_table(comparison, "Settings that differ", differs=True)
+    equal = _setting_table(comparison, "Settings that are equal", differs=False)
+    if differing.rows:
+        yield differing
+    elif equal.rows:
+        yield Text(text="All settings are equal.")
+    if equal.rows:
+        yield Folded(title=f"{counted(len(equal.rows), 'equal setting')}", blocks=[equal])
+
+
+def _setting_table(comparison: Comparison, caption: str, *, differs: bool) -> Table:
+    return Table(
+        caption=caption,
+        columns=("Setting", comparison.before, comparison.after),
+        rows=[
+            (one.name, one.before, one.after)
+            for one in comparison.settings
+            if one.differs is differs
+        ],
+        code=frozenset({0, 1, 2}),
     )
 
 
