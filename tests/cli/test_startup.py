@@ -21,7 +21,7 @@ MUST_NOT = {
     "from dbdyno.cli.commands import runs, server, data": SLOW,
     "from dbdyno.cli.commands import home, load, check": SLOW - {"numpy"},
     "from dbdyno.cli.commands import run, search, explain, report": SLOW_TO_RUN,
-    "from dbdyno.cli.commands import compare, history, study": SLOW_TO_RUN,
+    "from dbdyno.cli.commands import compare, history, publish, study": SLOW_TO_RUN,
 }
 
 

@@ -51,6 +51,7 @@ GROUPS = {
         "report",
         "compare",
         "history",
+        "publish",
         "runs",
         "serve",
         "sql",

@@ -35,6 +35,8 @@ class Table(Struct, frozen=True, kw_only=True):
     numeric: frozenset[int] = frozenset()
     code: frozenset[int] = frozenset()
     is_cut: bool = False
+    addresses: Sequence[Sequence[str]] = ()
+    """Of each cell, the address of the page that it leads to, or an empty text; empty: no links."""
 
     kind: Literal["table"] = "table"
 
