@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.lua' -o -name Cargo.toml \) -print)
 PYTHON_SOURCES := $(shell find python -name '*.py')
 FRONTEND_SOURCES := $(shell find frontend -name node_modules -prune -o -type f -print)
-FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
+FRONTEND_BUNDLE := $(addprefix python/dbdyno/report/static/,live.js report.js)
 # What these tests find out depends on which other programs run: they run alone.
 MEASURING_TESTS := tests/planted
 
@@ -124,10 +124,10 @@ $(STAMPS)/bytecode: $(PYTHON_SOURCES) $(STAMPS)/engine
 	$(BIN)/python -m compileall -q python
 	@touch $@
 
-$(FRONTEND_BUNDLE): $(FRONTEND_SOURCES) $(STAMPS)/node
+$(FRONTEND_BUNDLE) &: $(FRONTEND_SOURCES) $(STAMPS)/node
 	cd frontend && PATH="$(VIRTUAL_ENV)/bin:$$PATH" npm ci --silent --no-audit --no-fund \
 		&& PATH="$(VIRTUAL_ENV)/bin:$$PATH" npm run --silent build
-	@touch $@
+	@touch $(FRONTEND_BUNDLE)
 
 $(STAMPS)/node: requirements/node.lock $(STAMPS)/uv
 	command -v npm >/dev/null || $(UV) pip install --quiet --require-hashes -r $<

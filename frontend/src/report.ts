@@ -1,16 +1,3 @@
-// Makes the drawings of a page explorable. They are in the page already, and so is their data, as
-// JSON beside each and as a table; nothing is fetched.
+import { makeExplorable } from "./explorable";
 
-import type { ChartData } from "./data";
-import { explore } from "./icicle";
-import { link } from "./linked";
-import { TimeChart } from "./time_chart";
-
-function chartOf(element: HTMLElement): TimeChart[] {
-  const json = element.querySelector("script")?.textContent;
-  return json ? [new TimeChart(element, JSON.parse(json) as ChartData)] : [];
-}
-
-link([...document.querySelectorAll<HTMLElement>("[data-chart]")].flatMap(chartOf));
-
-for (const drawing of document.querySelectorAll<HTMLElement>("figure > div:has(.cell)")) explore(drawing);
+makeExplorable(document);

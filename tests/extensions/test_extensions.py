@@ -20,7 +20,11 @@ from tests.databases.foreign.test_adding_a_database import FILE, PAGE
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("python", "bench", "docs", "tests", "crates", "mkdocs.yml", "Makefile", "README.md")
-BUILT = ("python/dbdyno/_engine.abi3.so", "python/dbdyno/report/static/report.js")
+BUILT = (
+    "python/dbdyno/_engine.abi3.so",
+    "python/dbdyno/report/static/live.js",
+    "python/dbdyno/report/static/report.js",
+)
 TABLE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("| new | write |\n")[1]
 ROWS = {
     re.sub(r"\W+", "_", row): text

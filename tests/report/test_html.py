@@ -120,7 +120,7 @@ def repeat(values, offset):
 
 
 def test_a_missing_bundle_is_reported_with_the_command_to_build_it(ordinary, monkeypatch, tmp_path):
-    monkeypatch.setattr(html, "_BUNDLE", tmp_path / "report.js")
+    monkeypatch.setattr(html, "_STATIC", tmp_path)
     html.bundle.cache_clear()
     with pytest.raises(DbdynoError, match="make build"):
         render_html(run_page(ordinary))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import jinja2
 
 _HERE = Path(__file__).parent
-_BUNDLE = _HERE / "static" / "report.js"
+_STATIC = _HERE / "static"
 _SHEETS = ("report.css", "curves.css", "page.css")
 _CODE = re.compile(r"`([^`]+)`")
 _COMMAND = "dbdyno "
@@ -49,7 +49,9 @@ def render_html(page: Page, links: Sequence[tuple[str, str]] = ()) -> str:
     ``links`` are addresses with their names, above the title: a page in a file has none.
     """
     blocks = (block for section in page.sections for block in section.blocks)
-    script = bundle() if any(isinstance(one, Figure) and one.chart for one in blocks) else ""
+    script = (
+        bundle("report") if any(isinstance(one, Figure) and one.chart for one in blocks) else ""
+    )
     script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = environment().get_template("page.html")
     return rendered(
@@ -63,14 +65,15 @@ def rendered(template: "jinja2.Template", **values: Any) -> str:
 
 
 @cache
-def bundle() -> str:
-    """The script that draws the charts, which is built and not kept with the sources."""
+def bundle(name: str) -> str:
+    """A script of pages, which is built and not kept with the sources."""
+    path = _STATIC / f"{name}.js"
     try:
-        return _BUNDLE.read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="utf-8").strip()
     except FileNotFoundError as error:
         raise DbdynoError(
             "not_built",
-            f"{_BUNDLE} is missing: the report's script was not built.",
+            f"{path} is missing: the scripts of pages were not built.",
             "Run: make build (or in frontend/: npm ci && npm run build)",
         ) from error
 

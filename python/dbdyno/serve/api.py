@@ -1,11 +1,13 @@
 """What programs can ask for. Objects are those of ``--json``, with their declared types."""
 
+import inspect
 from collections.abc import Mapping
 from datetime import timedelta
 from importlib import metadata
 from typing import Any
 
 import msgspec
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,11 +18,17 @@ from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import Explanation, explain
 from dbdyno.model.record import RunRecord
 from dbdyno.run.grammar import names_and_tags, span_ns
-from dbdyno.serve.intervals import Intervals, intervals_of
+from dbdyno.serve.intervals import IntervalResult, Intervals, intervals_of
+from dbdyno.serve.live import Event, Live
 from dbdyno.serve.operations import VERSION, NoQuery, Operation, described, query_of
 from dbdyno.serve.reading import Reader, run_named
 from dbdyno.serve.replies import Problem, json_reply
 from dbdyno.store.summary import MadeFor, RunFilter, RunSummary, State, list_runs
+
+PING_S = 15
+"""A line that keeps proxies from ending a quiet stream."""
+SEND_S = 30
+"""A reader that takes nothing for this long is gone."""
 
 
 class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,8 +86,9 @@ class RunExplanation(Explanation, frozen=True):
 class Api:
     """The operations on the run folders."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, live: Live) -> None:
         self._reader = reader
+        self._live = live
         self.operations = [
             Operation(path="/runs", answer=self.runs, takes=RunQuery, returns=RunList),
             Operation(path="/runs/{run_id}", answer=self.run, returns=RunRecord),
@@ -91,6 +100,13 @@ class Api:
             ),
             Operation(
                 path="/runs/{run_id}/explanation", answer=self.explanation, returns=RunExplanation
+            ),
+            Operation(
+                path="/runs/{run_id}/events",
+                answer=self.events,
+                takes=IntervalQuery,
+                returns=IntervalResult,
+                media_type="text/event-stream",
             ),
         ]
 
@@ -112,6 +128,17 @@ class Api:
         name = run_named(run_id).name
         return RunExplanation(**msgspec.structs.asdict(found), run_id=name)
 
+    async def events(self, query: IntervalQuery, run_id: str, last_event_id: str) -> Response:
+        """The stream of a run: interval, findings, and at its end state.
+
+        It goes on after the header Last-Event-ID, the number of an interval.
+        """
+        since = int(last_event_id) if last_event_id.isdecimal() else query.since
+        events = await self._live.stream(run_id, since)
+        return EventSourceResponse(
+            (_sent(event) async for event in events), ping=PING_S, send_timeout=SEND_S
+        )
+
     def description(self) -> dict[str, Any]:
         """The description of all this, for programs that make clients."""
         return described(self.operations, Problem, metadata.version("dbdyno"))
@@ -130,10 +157,22 @@ class Api:
         return json_reply(self.description())
 
 
+def _sent(event: Event) -> ServerSentEvent:
+    return ServerSentEvent(
+        data=msgspec.json.encode(event.data).decode(),
+        event=event.kind,
+        id=None if event.id is None else str(event.id),
+    )
+
+
 def _endpoint(operation: Operation) -> Any:
     async def endpoint(request: Request) -> Response:
         query = query_of(request.query_params.multi_items(), operation.takes)
         names: Mapping[str, str] = request.path_params
+        if inspect.iscoroutinefunction(operation.answer):
+            last = request.headers.get("last-event-id", "")
+            reply: Response = await operation.answer(query, **names, last_event_id=last)
+            return reply
         found = await run_in_threadpool(operation.answer, query, **names)
         return json_reply(found, operation.status)
 

@@ -15,7 +15,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.run import Histograms
 from dbdyno.serve.access import Access, RefusedError
 from dbdyno.serve.api import Api
-from dbdyno.serve.pages import Pages, entry_page, problem_page
+from dbdyno.serve.live import Live
+from dbdyno.serve.pages import Pages, entry_page, live_page, now_part, problem_page
 from dbdyno.serve.reading import Reader
 from dbdyno.serve.replies import GENERAL, problem_of, problem_reply, wants_page
 
@@ -23,10 +24,11 @@ from dbdyno.serve.replies import GENERAL, problem_of, problem_reply, wants_page
 def application(histograms: Histograms, access: Access) -> ASGIApp:
     """Everything that the server answers."""
     reader = Reader(histograms)
+    live = Live(histograms, live_page, now_part)
     routes = [
         Route("/healthz", _healthy),
-        *Api(reader).routes(),
-        *Pages(reader, access).routes(),
+        *Api(reader, live).routes(),
+        *Pages(reader, live, access).routes(),
     ]
     app = Starlette(
         routes=routes,

@@ -5,15 +5,23 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+from msgspec import structs
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from dbdyno.explain.explain import explain
 from dbdyno.formatting import milliseconds, tps
+from dbdyno.model.run import Run
+from dbdyno.report.content import PageSection, filled
+from dbdyno.report.page_order import all_sections
 from dbdyno.report.pages.run import run_page
-from dbdyno.report.render_html import environment, render_html, rendered, style
+from dbdyno.report.render_html import bundle, environment, render_html, rendered, style
 from dbdyno.serve.access import TOKEN_PARAMETER, Access, without_token
 from dbdyno.serve.api import RunQuery
+from dbdyno.serve.live import Live, Report
 from dbdyno.serve.operations import query_of
 from dbdyno.serve.reading import Reader
 from dbdyno.serve.replies import REPORT_POLICY, Problem, html_reply
@@ -21,6 +29,8 @@ from dbdyno.store.listing import runs_folder
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _LISTED = 200
+NOW = ("waits", "locks")
+"""The sections of a report that show what happens now, and cost little."""
 LINKS = (("/", "Runs"),)
 """The pages that every page leads to."""
 
@@ -28,8 +38,9 @@ LINKS = (("/", "Runs"),)
 class Pages:
     """The pages about runs."""
 
-    def __init__(self, reader: Reader, access: Access) -> None:
+    def __init__(self, reader: Reader, live: Live, access: Access) -> None:
         self._reader = reader
+        self._live = live
         self._access = access
 
     def routes(self) -> list[Route]:
@@ -37,7 +48,9 @@ class Pages:
         return [
             Route("/", self.runs),
             Route("/runs/{run_id}", self.run),
+            Route("/runs/{run_id}/now", self.now),
             Route("/static/site.css", self.sheet),
+            Route("/static/live.js", self.script),
             Route("/favicon.ico", lambda _: Response(status_code=HTTPStatus.NO_CONTENT)),
         ]
 
@@ -58,17 +71,62 @@ class Pages:
             )
         )
 
-    def run(self, request: Request) -> Response:
-        """The report of a run, or of what there is of it so far."""
+    async def run(self, request: Request) -> Response:
+        """The report of a run; while it goes on, what there is of it so far."""
         run_id = request.path_params["run_id"]
-        links = [*LINKS, (f"/api/v1/runs/{run_id}", "JSON")]
-        page = self._reader.made(run_page, run_id)
-        return html_reply(render_html(page, links), policy=REPORT_POLICY)
+        live = await self._live.run(run_id)
+        if live is not None:
+            report = await run_in_threadpool(live.report.of, live.run)
+            return html_reply(report.page)
+        page = await run_in_threadpool(self._reader.made, _report, run_id)
+        return html_reply(page, policy=REPORT_POLICY)
+
+    async def now(self, request: Request) -> Response:
+        """What clients of a run are waiting for: a part of its page."""
+        live = await self._live.run(request.path_params["run_id"])
+        if live is None:
+            return Response(status_code=HTTPStatus.NO_CONTENT)
+        return html_reply(await run_in_threadpool(live.now.of, live.run))
 
     def sheet(self, _request: Request) -> Response:
         """The style of all pages."""
         own = (_TEMPLATES / "site.css").read_text("utf-8")
         return Response(style() + own, media_type="text/css")
+
+    def script(self, _request: Request) -> Response:
+        """The script of live pages."""
+        return Response(bundle("live"), media_type="text/javascript")
+
+
+def live_page(run: Run) -> Report:
+    """The page of a run that goes on, and what it has shown so far."""
+    page = run_page(run)
+    shown = [section for section in page.sections if section.id not in NOW]
+    return Report(
+        page=_shown(
+            "live.html",
+            title=page.title,
+            page=structs.replace(page, sections=shown),
+            run_id=run.record.run_id,
+            now=Markup(now_part(run)),  # escaped when it was made
+        ),
+        explanation=explain(run),
+    )
+
+
+def now_part(run: Run) -> str:
+    """The sections that show what happens now."""
+    sections = [
+        PageSection(id=section.id, title=section.title, blocks=section.build(run))
+        for section in all_sections()
+        if section.id in NOW
+    ]
+    return _shown("now.html", sections=filled(*sections))
+
+
+def _report(run: Run) -> str:
+    run_id = run.record.run_id
+    return render_html(run_page(run), [*LINKS, (f"/api/v1/runs/{run_id}", "JSON")])
 
 
 def problem_page(problem: Problem) -> HTMLResponse:

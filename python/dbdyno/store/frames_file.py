@@ -12,7 +12,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,45 +69,72 @@ class FrameAppender:
                 os.fsync(self._file.fileno())
 
 
-def read_frames(path: Path) -> Iterator[Frame | TelemetryFrame]:
-    """Yield the frames that were written whole; also works while the run is in progress."""
-    for number, packed in enumerate(_messages(path)):
-        try:
-            yield _DECODER.decode(packed)
-        except msgspec.MsgspecError as error:
+class FramesReader:
+    """Reads frames; each :meth:`read` goes on where the last one ended, also while they come.
+
+    The file may be removed meanwhile: what was in it is read to its end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.open("rb", buffering=0)
+        self._inflate = zlib.decompressobj()
+        self._is_damaged = False
+        self._pending = bytearray()
+        self._number = 0
+
+    def read(self) -> Iterator[Frame | TelemetryFrame]:
+        """Yield the frames that were written whole since the last time."""
+        for packed in self._messages():
             try:
-                yield from fit_frame(msgspec.msgpack.decode(packed, type=dict[str, Any]))
-            except (msgspec.MsgspecError, KeyError):
-                raise StoreError(
-                    "damaged", f"Frame {number} of {path} is not in this version's format: {error}"
-                ) from error
+                yield _DECODER.decode(packed)
+            except msgspec.MsgspecError as error:
+                try:
+                    yield from fit_frame(msgspec.msgpack.decode(packed, type=dict[str, Any]))
+                except (msgspec.MsgspecError, KeyError):
+                    raise StoreError(
+                        "damaged",
+                        f"Frame {self._number} of {self.path} is not in this version's format: "
+                        f"{error}",
+                    ) from error
+            self._number += 1
 
+    def has_more(self) -> bool:
+        """Whether the file has grown beyond what was read."""
+        return os.fstat(self._file.fileno()).st_size > self._file.tell()
 
-def _messages(path: Path) -> Iterator[bytes]:
-    pending = bytearray()
-    for part in _inflated(path):
-        pending += part
-        begin = 0
-        while len(pending) - begin >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(pending, begin)
-            end = begin + _LENGTH.size + length
-            if end > len(pending):
-                break
-            yield bytes(pending[begin + _LENGTH.size : end])
-            begin = end
-        del pending[:begin]
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
+    def _messages(self) -> Iterator[bytes]:
+        pending = self._pending
+        for part in self._inflated():
+            pending += part
+            begin = 0
+            while len(pending) - begin >= _LENGTH.size:
+                (length,) = _LENGTH.unpack_from(pending, begin)
+                end = begin + _LENGTH.size + length
+                if end > len(pending):
+                    break
+                yield bytes(pending[begin + _LENGTH.size : end])
+                begin = end
+            del pending[:begin]
 
-def _inflated(path: Path) -> Iterator[bytes]:
-    inflate = zlib.decompressobj()
-    with path.open("rb") as file:
-        while packed := file.read(_READ_BYTES):
-            before = inflate.copy()
+    def _inflated(self) -> Iterator[bytes]:
+        while not self._is_damaged and (packed := self._file.read(_READ_BYTES)):
+            before = self._inflate.copy()
             try:
-                yield inflate.decompress(packed)
+                yield self._inflate.decompress(packed)
             except zlib.error:
+                self._is_damaged = True
                 # What precedes the damage left by a crash, such as zeros after a power failure.
                 with suppress(zlib.error):
                     for octet in range(len(packed)):
                         yield before.decompress(packed[octet : octet + 1])
-                return
+
+
+def read_frames(path: Path) -> Iterator[Frame | TelemetryFrame]:
+    """Yield the frames that were written whole; also works while the run is in progress."""
+    with closing(FramesReader(path)) as reader:
+        yield from reader.read()

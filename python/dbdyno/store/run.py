@@ -44,7 +44,7 @@ from dbdyno.store.files import (
     own_file,
     read_json,
 )
-from dbdyno.store.frames_file import FRAMES, read_frames
+from dbdyno.store.frames_file import FRAMES, FramesReader, read_frames
 from dbdyno.store.listing import find_run, read_record
 from dbdyno.store.parquet import read_table, table_path
 from dbdyno.store.tabulator import Tabulator
@@ -61,9 +61,10 @@ class RunFolder(RunTables):
 
     tables = tuple(TABLES)
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, frames_so_far: Tabulator | None = None) -> None:
         self.folder = folder
         self.record = read_record(folder)
+        self._frames_so_far = frames_so_far
 
     @property
     def run_id(self) -> str:
@@ -187,6 +188,8 @@ class RunFolder(RunTables):
     @cached_property
     def _raw(self) -> Tabulator | None:
         """The tables of the frames; None once the Parquet files have replaced them."""
+        if self._frames_so_far is not None:
+            return self._frames_so_far
         path = self.folder / FRAMES
         tabulator = Tabulator()
         try:
@@ -203,6 +206,28 @@ class RunFolder(RunTables):
     @cached_property
     def _raw_tables(self) -> dict[str, Columns]:
         return self._raw.tables() if self._raw else {}
+
+
+class FollowedRun:
+    """A run that is being written, read further each time: only what is new is decoded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._reader = FramesReader(own_file(folder / FRAMES))
+        self._tabulator = Tabulator()
+
+    def has_more(self) -> bool:
+        """Whether something was written since the last time."""
+        return self._reader.has_more()
+
+    def load(self, histograms: Histograms) -> Run:
+        """Return the run so far; earlier ones stay as they are."""
+        self._tabulator.take(self._reader.read())
+        return RunFolder(self.folder, self._tabulator).load(histograms)
+
+    def close(self) -> None:
+        """Close the file of frames."""
+        self._reader.close()
 
 
 def open_run(id_or_path: str | Path, home: Path | None = None) -> RunFolder:

@@ -1,0 +1,97 @@
+// Follows a run that goes on: each measurement interval comes as an event and moves the curves; the
+// report so far is fetched again when the server has made a new one. The last event leads to the
+// report of the whole run.
+
+import { makeExplorable } from "./explorable";
+import { formatValue } from "./format";
+
+interface Interval {
+  phase: string;
+  time_s: number;
+  tps: number;
+  failed_per_s: number;
+  p50_ms: number | null;
+  p95_ms: number | null;
+  p99_ms: number | null;
+  max_ms: number | null;
+  in_flight: number;
+}
+
+const POINTS_MAX = 240;
+const NOW_EVERY_MS = 5_000;
+
+const run = document.body.dataset["run"] ?? "";
+const main = document.querySelector("main");
+const said = document.querySelector("[data-said]");
+const points: Interval[] = [];
+let asked_ms = 0;
+
+function show(interval: Interval): void {
+  points.push(interval);
+  points.splice(0, points.length - POINTS_MAX);
+  write("phase", { warmup: "warm-up", drain: "end" }[interval.phase] ?? "measuring");
+  write("tps", formatValue(interval.tps, "tps"));
+  write("failed", formatValue(interval.failed_per_s, "tps"));
+  for (const name of ["p50_ms", "p95_ms", "p99_ms"] as const) write(name, formatValue(interval[name], "ms"));
+  write("in_flight", String(interval.in_flight));
+  draw("tps", (one) => one.tps);
+  draw("p99_ms", (one) => one.p99_ms);
+}
+
+function write(name: string, text: string): void {
+  const place = document.querySelector(`[data-live="${name}"]`);
+  if (place) place.textContent = text;
+}
+
+// One curve from nothing to its largest value, stretched over its box.
+function draw(name: string, value: (one: Interval) => number | null): void {
+  const curve = document.querySelector(`[data-curve="${name}"]`);
+  const most = Math.max(...points.map((one) => value(one) ?? 0), 1e-9);
+  const at = points.map((one, place) => {
+    const x = (place / Math.max(points.length - 1, 1)) * 100;
+    return `${x.toFixed(2)},${(40 - ((value(one) ?? 0) / most) * 38).toFixed(2)}`;
+  });
+  curve?.setAttribute("points", at.join(" "));
+}
+
+async function part(path: string): Promise<Document | undefined> {
+  const reply = await fetch(path);
+  return reply.status === 200 ? new DOMParser().parseFromString(await reply.text(), "text/html") : undefined;
+}
+
+// What somebody reads, or works with, is not taken away.
+function isInUse(): boolean {
+  const isZoomed = document.documentElement.classList.contains("zoomed");
+  return isZoomed || !!main?.querySelector("details[open]") || !!main?.contains(document.activeElement);
+}
+
+async function renew(): Promise<void> {
+  const found = (await part(location.pathname))?.querySelector("main");
+  if (!found || !main || isInUse()) return;
+  document.querySelector("p.shown")?.remove();
+  main.replaceChildren(...found.childNodes);
+  makeExplorable(main);
+}
+
+async function renewNow(): Promise<void> {
+  if (performance.now() < asked_ms + NOW_EVERY_MS) return;
+  asked_ms = performance.now();
+  const found = await part(`${location.pathname}/now`);
+  const place = main?.querySelector("#now");
+  if (found && place && !isInUse()) place.replaceChildren(...found.body.childNodes);
+}
+
+const events = new EventSource(`/api/v1/runs/${encodeURIComponent(run)}/events`);
+events.addEventListener("interval", (event) => {
+  show(JSON.parse(event.data) as Interval);
+  void renewNow();
+});
+events.addEventListener("findings", () => void renew());
+events.addEventListener("state", () => {
+  events.close();
+  location.reload();
+});
+events.addEventListener("open", () => said?.replaceChildren("live"));
+events.addEventListener("error", () => said?.replaceChildren("the server does not answer; the run goes on"));
+
+makeExplorable(document);

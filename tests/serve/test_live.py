@@ -1,0 +1,145 @@
+"""A real run that is watched: by programs, in two browsers, to its end."""
+
+import http.client
+import itertools
+import json
+from contextlib import closing, contextmanager
+
+from dbdyno.serve.live import STREAMS_MAX
+from dbdyno.store.listing import run_folders
+from tests.run.test_end_to_end import begin
+from tests.serve.conftest import Served
+from tests.support.patience import PATIENCE_S, wait_until
+
+RUN = ("run", "tpcb", "-s", "1", "-c", "2", "--warmup", "1", "--telemetry", "basic")
+
+
+@contextmanager
+def running(database, seconds):
+    """A run in a terminal of its own, from when it has a folder; its name."""
+    target = database.conninfo
+    with begin(*RUN, "-T", str(seconds), "--target", target, "--json") as process:
+        wait_until(lambda: run_folders() or process.poll() is not None, "a run folder")
+        try:
+            yield process, run_folders()[-1].name
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            process.communicate(timeout=PATIENCE_S)
+
+
+@contextmanager
+def stream(served: Served, name, **headers):
+    """The events of a run as they come: kind, number, data."""
+    with closing(http.client.HTTPConnection(served.place, timeout=PATIENCE_S)) as connection:
+        own = {name.replace("_", "-"): value for name, value in headers.items()}
+        path = f"/api/v1/runs/{name}/events"
+        connection.request("GET", path, headers={"Authorization": f"Bearer {served.token}"} | own)
+        reply = connection.getresponse()
+        assert reply.status == 200
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        assert reply.headers["x-accel-buffering"] == "no"
+        yield _events(reply)
+
+
+def _events(reply):
+    fields = {}
+    for raw in reply:
+        line = raw.decode().rstrip("\r\n")
+        if line and not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        elif fields:
+            yield fields["event"], fields.get("id"), json.loads(fields["data"])
+            fields = {}
+
+
+def test_a_run_is_followed_to_its_end(served, database):
+    with running(database, 6) as (_, name), stream(served, name) as events:
+        seen = list(events)
+    intervals = [(int(number), data) for kind, number, data in seen if kind == "interval"]
+    assert [number for number, _ in intervals] == list(range(len(intervals)))
+    assert len(intervals) >= 6
+    assert all(data["tps"] > 0 for _, data in intervals if data["phase"] == "measure")
+    assert any(kind == "findings" for kind, *_ in seen)
+    assert seen[-1] == ("state", None, {"run_id": name, "status": "done"})
+    # What the stream said is what the run folder says.
+    kept = served.ask(f"/api/v1/runs/{name}/intervals").json["intervals"]
+    assert [data for _, data in intervals] == kept
+
+
+def test_a_stream_goes_on_after_the_last_event(served, database):
+    with running(database, 5) as (_, name):
+        with stream(served, name) as events:
+            first = [one for one in itertools.islice(events, 3) if one[0] == "interval"]
+        last = first[-1][1]
+        with stream(served, name, Last_Event_ID=last) as events:
+            again = [int(one[1]) for one in events if one[0] == "interval"]
+    assert again[0] == int(last) + 1
+    with stream(served, name, Last_Event_ID=str(again[-2])) as events:
+        assert [one[:2] for one in events] == [("interval", str(again[-1])), ("state", None)]
+
+
+def test_a_run_that_is_killed_ends_its_stream(served, database):
+    with running(database, 600) as (process, name), stream(served, name) as events:
+        next(events)
+        process.kill()
+        assert list(events)[-1] == ("state", None, {"run_id": name, "status": "interrupted"})
+
+
+def test_the_page_follows_a_run_to_its_report(served, database, visit):
+    with running(database, 20) as (_, name):
+        page, other = visit(served.url), visit(served.url, 390, "dark")
+        for one in (page, other):
+            one.goto(f"http://{served.place}/runs/{name}")
+            curve = "document.querySelector('[data-curve=tps]').points.length"
+            wait_until(lambda one=one, curve=curve: one.evaluate(curve) > 2, "a curve")
+            assert one.locator("[data-live=tps]").inner_text() != "–"
+        assert page.get_by_role("heading", name="So far").is_visible()
+        assert other.evaluate("document.documentElement.scrollWidth") == 390
+        other.close()
+        page.wait_for_selector(".live", state="detached")
+        assert page.get_by_text("Throughput", exact=True).first.is_visible()
+        assert page.complaints == []
+
+
+def test_the_page_of_a_run_reads_without_scripts(served, database, visit):
+    with running(database, 600) as (_, name):
+        page = visit(served.url, scripts=False)
+        page.get_by_role("link", name=name).click()
+        assert page.get_by_role("heading", name="So far").is_visible()
+        assert page.get_by_role("heading", name="Telemetry").is_visible()
+
+
+def test_streams_are_bounded(served, database):
+    with running(database, 600) as (_, name):
+        opened = []
+        try:
+            for _ in range(STREAMS_MAX):
+                connection = http.client.HTTPConnection(served.place, timeout=PATIENCE_S)
+                opened.append(connection)
+                path = f"/api/v1/runs/{name}/events"
+                connection.request("GET", path, headers={"Authorization": f"Bearer {served.token}"})
+                assert connection.getresponse().readline()
+            answer = served.ask(f"/api/v1/runs/{name}/events")
+            assert (answer.status, answer.json["code"]) == (503, "too_many_streams")
+            assert served.ask("/healthz").status == 200
+        finally:
+            for connection in opened:
+                connection.close()
+        path = f"/api/v1/runs/{name}/events"
+        wait_until(lambda: _opens(served, path), "streams are free again")
+
+
+def _opens(served, path):
+    with closing(http.client.HTTPConnection(served.place, timeout=PATIENCE_S)) as connection:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {served.token}"})
+        return connection.getresponse().status == 200
+
+
+def test_a_server_with_an_open_stream_ends_when_it_is_told(served, database):
+    with running(database, 600) as (process, name), stream(served, name) as events:
+        next(events)
+        served.process.terminate()
+        served.process.communicate(timeout=PATIENCE_S)
+        assert process.poll() is None
