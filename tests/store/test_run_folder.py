@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +23,7 @@ from dbdyno.store import ids
 from dbdyno.store.errors import LeftOut, StoreError
 from dbdyno.store.files import LOCK, hold_lock, is_locked, read_json, replace_json
 from dbdyno.store.listing import find_run, remove_run
-from dbdyno.store.run import open_run
+from dbdyno.store.run import FollowedRun, open_run
 from dbdyno.store.summary import list_runs
 from dbdyno.store.writer import RunWriter
 from tests.cli.test_pages import files_of_at_most
@@ -63,6 +64,26 @@ def test_tables_are_the_same_before_and_after_conversion(tmp_path, frames):
     assert raw.as_recorded.engine == final.as_recorded.engine
     assert raw.engine == final.engine
     assert len(raw.statement_buckets.count) > 100
+
+
+def test_a_run_that_is_followed_is_the_run_that_is_read_at_once(tmp_path, frames):
+    with (
+        RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer,
+        closing(FollowedRun(writer.folder)) as followed,
+    ):
+        for place, frame in enumerate(frames):
+            writer.append_frame(frame)
+            if place % 7 == 0:
+                assert followed.has_more()
+                seen = followed.load(HISTOGRAMS)
+                assert not followed.has_more()
+        synthetic.finish(writer, synthetic.record(status="done"))  # removes the frames
+        last = followed.load(HISTOGRAMS)
+    final = open_run("last", tmp_path).load(HISTOGRAMS)
+    assert len(seen.intervals) <= len(last.intervals) == len(final.intervals)
+    for name in ("intervals", "scripts", "script_buckets"):
+        for column, values in last.columns[name].items():
+            assert same(values, final.columns[name][column]), (name, column)
 
 
 def test_slow_transactions_keep_their_statements(tmp_path, frames):
