@@ -14,7 +14,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO
+from types import TracebackType
+from typing import IO, Self
 
 from dbdyno.cli.output import screen
 from dbdyno.formatting import count, milliseconds, plain, tps
@@ -109,17 +110,12 @@ class ProgressLines(Observer):
         self._line.stay(plain("\n".join(map(wrapped, text.splitlines()))))
 
     def loading(self, progress: LoadProgress) -> None:
-        """Show the phase and, for rows, their number, their rate and the time left."""
+        """Show how far the load has come."""
         if not self._every_ns:
             return
         self._reported = self._reported or _Reported(self._now_s())
-        line = f"loading: {progress.phase}"
-        if progress.phase == "fill":
-            line += f", {count(progress.rows)} of {count(progress.rows_total)} rows"
-        if progress.left_s is not None:
-            line += f", {count(progress.rows_per_s)} rows/s, {clock(progress.left_s)} left"
         if self._line.is_in_terminal or self._reported.is_due(progress.phase, self._now_s()):
-            self._write(line)
+            self._write(loading_text(progress))
 
     def started(self, plan: Plan, started: Started) -> None:
         """Note when the run is to end."""
@@ -164,6 +160,29 @@ class ProgressLines(Observer):
     def close(self) -> None:
         """Keep the last line."""
         self._line.close()
+
+    def __enter__(self) -> Self:
+        """Do nothing: lines need no preparation."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Keep the last line."""
+        self.close()
+
+
+def loading_text(progress: LoadProgress) -> str:
+    """The phase of a load and, for rows, their number, their rate and the time left."""
+    line = f"loading: {progress.phase}"
+    if progress.phase == "fill":
+        line += f", {count(progress.rows)} of {count(progress.rows_total)} rows"
+    if progress.left_s is not None:
+        line += f", {count(progress.rows_per_s)} rows/s, {clock(progress.left_s)} left"
+    return line
 
 
 def quantile_ns(buckets: Counter[int], quantile: float) -> float | None:

@@ -1,6 +1,7 @@
 """The observer of a run in progress. The runner reports to it, and does not know what is shown."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
@@ -20,6 +21,9 @@ class Observer:
 
     def loading(self, progress: LoadProgress) -> None:
         """Report the progress of loading."""
+
+    def recorded(self, folder: Path) -> None:
+        """Report the run folder, which can be read from now on."""
 
     def started(self, plan: Plan, started: Started) -> None:
         """Report that the load begins."""
@@ -45,6 +49,10 @@ class Relay(Observer):
     def loading(self, progress: LoadProgress) -> None:
         """Pass the progress on."""
         self._observer.loading(progress)
+
+    def recorded(self, folder: Path) -> None:
+        """Pass the folder on."""
+        self._observer.recorded(folder)
 
     def started(self, plan: Plan, started: Started) -> None:
         """Pass the beginning on."""

@@ -78,6 +78,7 @@ def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None
     ):
         ready = make_ready(job, tools, observer, connected, way)
         with RunWriter(ready.record, ready.plan) as writer:
+            observer.recorded(writer.folder)
             this = _Run(job, tools, observer, connected, ready, writer, way)
             with this.phase(_SET_UP):
                 following = this.set_up()

@@ -1,11 +1,12 @@
 """``dbdyno run``: measures, shows the result, and returns an exit code for its validity."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command
+from dbdyno.cli.live_screen.screen import LiveScreen, refuse_no_terminal
 from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
 from dbdyno.cli.pages import RUN_KEPT, print_report_path, refuse_unwritable, write_page
 from dbdyno.cli.progress import ProgressLines
@@ -14,11 +15,13 @@ from dbdyno.model.run import Run
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.run.grammar import WeightedName, weighted_name
 from dbdyno.run.job import check
-from dbdyno.run.option_parameters import parsed
+from dbdyno.run.option_parameters import OUTPUT, flag, parsed
 from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import progress_ns
 from dbdyno.run.runner import run as run_it
 from dbdyno.run.tools import engine_tools
+
+Tui: TypeAlias = Annotated[bool, flag("--tui", group=OUTPUT)]
 
 app = command(
     "run",
@@ -27,6 +30,7 @@ app = command(
     "dbdyno run app.sql@3 other.sql --target postgresql://db/app -T 300",
     "dbdyno run tpcb --server postgres:17,fsync=off --set work_mem=64MB",
     "dbdyno run select-only --stages 30s:8c,30s:64c --json > run.json",
+    "dbdyno run tpcb -c 32 -T 300 --tui",
     "dbdyno run oltp_read_write.lua --server mariadb -- --tables=4 --threads=8",
 )
 
@@ -37,7 +41,7 @@ What = Annotated[
 
 
 @app.default
-def run(*what: What, options: RunOptions = RunOptions()) -> int:
+def run(*what: What, options: RunOptions = RunOptions(), tui: Tui = False) -> int:
     """Run a workload or scripts against a database and measure it.
 
     Without --target or --server, dbdyno starts a private PostgreSQL, loads the data, and stops
@@ -52,15 +56,19 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
     what
         A workload (its data is loaded if missing), or script files; @3 after a name gives it
         the weight 3. dbdyno workloads lists the workloads and their parameters.
+    tui
+        Show the run on the full screen while it lasts: throughput, response times, what clients
+        wait for, the lock queue and the findings so far. q ends the run, as Ctrl-C does.
     """
     refuse_unwritable(options.report)
+    if tui:
+        refuse_no_terminal()
     tools = engine_tools()
     job = check(what, options, tools, ProgressLines(0).say)
-    progress = ProgressLines(progress_ns(job.options))
-    try:
+    lines = ProgressLines(progress_ns(job.options))
+    title = " ".join(["dbdyno run", *(one.name for one in (*what, *options.script_files))])
+    with LiveScreen(title, lines) if tui else lines as progress:
         recording = run_it(job, tools, progress)
-    finally:
-        progress.close()
     with showing_kept_result("The run is kept: dbdyno report last --text"):
         _show(recording, options)
     return exit_of(recording.record)

@@ -16,6 +16,7 @@ from dbdyno.report.content import (
     Block,
     Emphasis,
     Figure,
+    LineChart,
     Section,
     Series,
     Table,
@@ -31,9 +32,32 @@ _LINES: tuple[tuple[str, str, str, Emphasis], ...] = (
 
 def build(run: Run) -> Sequence[Block]:
     """One point per interval; for long runs the worst of a group of intervals."""
+    drawn = latency_chart(run)
+    if drawn is None:
+        return []
+    line = whole_intervals(run)
+    columns = [line.latencies_ms[name] for name, *_ in _LINES]
+    return [
+        Figure(
+            id="latency-chart",
+            caption=_caption(run, resample.group_size(len(line.tps))),
+            summary=_summary(run),
+            table=Table(
+                caption="Response time over time",
+                columns=("Time", "Phase", *(label for _, label, *_ in _LINES)),
+                rows=sampled_rows(line, columns, milliseconds),
+                numeric=frozenset({0, 2, 3, 4, 5}),
+            ),
+            chart=drawn,
+        )
+    ]
+
+
+def latency_chart(run: Run) -> LineChart | None:
+    """The lines, if any transaction ended."""
     line = whole_intervals(run)
     if not len(line.tps) or np.isnan(line.latencies_ms["max_ms"]).all():
-        return []
+        return None
     size = resample.group_size(len(line.tps))
     series = [
         Series(
@@ -44,21 +68,7 @@ def build(run: Run) -> Sequence[Block]:
         )
         for name, label, colour, emphasis in _LINES
     ]
-    columns = [line.latencies_ms[name] for name, *_ in _LINES]
-    return [
-        Figure(
-            id="latency-chart",
-            caption=_caption(run, size),
-            summary=_summary(run),
-            table=Table(
-                caption="Response time over time",
-                columns=("Time", "Phase", *(label for _, label, *_ in _LINES)),
-                rows=sampled_rows(line, columns, milliseconds),
-                numeric=frozenset({0, 2, 3, 4, 5}),
-            ),
-            chart=chart(run, series, scale="log", unit="ms"),
-        )
-    ]
+    return chart(run, series, scale="log", unit="ms")
 
 
 def _caption(run: Run, size: int) -> str:

@@ -27,7 +27,7 @@ def build(run: Run) -> Sequence[Block]:
             caption=f"Completed transactions per second; {_point_text(run)}.",
             summary=_throughput_summary(run),
             table=_table(run, "Throughput over time", "TPS", line.tps),
-            chart=_chart(run, Series("ok", "--blue", _points(line.tps)), 260),
+            chart=throughput_chart(run),
         )
     ]
     if line.failed_per_s.any():
@@ -43,6 +43,11 @@ def build(run: Run) -> Sequence[Block]:
             )
         )
     return figures
+
+
+def throughput_chart(run: Run) -> LineChart:
+    """Completed transactions per second, of a run with intervals."""
+    return _chart(run, Series("ok", "--blue", _points(whole_intervals(run).tps)), 260)
 
 
 def _chart(run: Run, series: Series, height: int) -> LineChart:

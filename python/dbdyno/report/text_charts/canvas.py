@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from dbdyno.formatting import plain
-from dbdyno.layout import printable
+from dbdyno.layout import visible
 
 
 class Glyphs(NamedTuple):
@@ -65,6 +65,13 @@ class Canvas:
                 self._colours[row][column : column + columns] = [colour] * columns
             column += columns
 
+    def paste(self, row: int, column: int, other: "Canvas") -> None:
+        """Copy another canvas, as far as there is room for it."""
+        for at, cells in enumerate(other._cells[: max(self.height - row, 0)], row):
+            room = max(self.width - column, 0)
+            self._cells[at][column : column + other.width] = cells[:room]
+            self._colours[at][column : column + other.width] = other._colours[at - row][:room]
+
     def lines(self) -> list[str]:
         """Each row without the blanks at its end."""
         return ["".join(row).rstrip() for row in self._cells]
@@ -81,7 +88,7 @@ class Canvas:
 
 def one_line(text: str) -> str:
     """The text as it is shown in a terminal, whoever wrote it."""
-    return printable(plain(text)) if text.strip() else text
+    return visible(plain(text))
 
 
 def length_of(text: str) -> int:
@@ -108,11 +115,14 @@ def _columns_of(character: str) -> int:
 
 
 def letters_of(names: Sequence[str]) -> list[str]:
-    """A letter for each name, which no other has: its first one, else a consonant, else any."""
+    """A letter for each name, which no other has: its first one, else a consonant from its end.
+
+    So beside LWLock, which has L, a lock has K, whether or not a CPU has C.
+    """
     taken: list[str] = []
     for name in names:
         own = [letter for letter in name.upper() if letter.isascii() and letter.isalpha()]
-        others = [letter for letter in own if letter not in "AEIOU"]
+        others = [letter for letter in reversed(own) if letter not in "AEIOU"]
         spare = map(chr, range(ord("0"), 0x7F))
         taken.append(next(one for one in (*own[:1], *others, *own, *spare) if one not in taken))
     return taken
