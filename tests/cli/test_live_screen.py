@@ -140,9 +140,9 @@ def record_in(home):
     return json.loads(path.read_text())
 
 
-def test_a_run_is_followed_to_its_end_in_any_width_without_colours(home, database):
-    words = ("tpcb", "-s", "1", "-c", "4", "-T", "15", "--warmup", "1")
-    with terminal(home, *words, "--target", database.conninfo, env={"NO_COLOR": "1"}) as shown:
+def test_a_run_is_followed_in_any_width_without_colours(home, database):
+    words = ("tpcb", "-s", "1", *LONG, "--target", database.conninfo)
+    with terminal(home, *words, env={"NO_COLOR": "1"}) as shown:
         parts = (
             "Throughput",
             "What clients wait for",
@@ -157,10 +157,20 @@ def test_a_run_is_followed_to_its_end_in_any_width_without_colours(home, databas
             assert max(map(len, shown.frame())) <= columns
         wait_until(lambda: "Findings so far, until" in shown.text, "findings")
         wait_until(lambda: "of a core" in shown.text, "what the screen costs")
-        assert shown.program.wait(PATIENCE_S) in ENDED
-        wait_until(lambda: shown.is_given_back, "the terminal")
-        wait_until(lambda: "throughput" in shown.after, "the summary")
+        shown.press("qy")
+        assert shown.program.wait(PATIENCE_S) == Exit.INTERRUPTED
         assert not shown.has_colours
+
+
+def test_a_run_that_has_ended_is_summed_up_below_what_was_said(home, tmp_path):
+    script = tmp_path / "one.sql"
+    script.write_text("select 1;")
+    with terminal(home, str(script), "-T", "2", "--warmup", "0", *PRIVATE) as shown:
+        assert shown.program.wait(PATIENCE_S) in ENDED
+        wait_until(lambda: "latency" in shown.after, "the summary")
+        assert shown.is_given_back
+        said, _, _ = shown.after.partition("throughput")
+        assert "server settings" in said
     assert record_in(home)["status"] == "done"
 
 

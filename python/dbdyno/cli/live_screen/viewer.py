@@ -1,7 +1,7 @@
 """The process of the full screen: reads keys, messages of the run's process, and the run folder.
 
-It has the lowest priority, and waits the longer for the next frame, the more one costs. It ends
-when the run's process closes the pipe, or ends in whatever way: then the terminal is as before.
+It has a low priority, and waits the longer for the next frame, the more one costs. It ends when
+the run's process closes the pipe, or ends in whatever way: then the terminal is as before.
 """
 
 import contextlib
@@ -40,7 +40,8 @@ EXPLAIN_S = 10.0
 COST_MAX = 0.02
 """Of a core, for the frames, and for the findings: what costs more is done more rarely."""
 _LEAST_MEASURED_S = 5.0
-_NICE = 19
+_NICE = 10
+"""It gives way to what is measured; with a lower priority no key would be answered meanwhile."""
 _STYLES = {
     "title": "bold",
     "--blue": "blue",
