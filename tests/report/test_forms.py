@@ -1,6 +1,7 @@
 """A page in its four forms: what is on it is in all of them."""
 
 import json
+import re
 import sys
 from html import unescape
 from types import SimpleNamespace
@@ -228,3 +229,14 @@ def test_no_hostile_string_is_markup_or_steers_a_terminal(hostile):
 def test_code_with_fences_in_it_stays_code():
     page = content.Page(title="", head=[], top=[Text(text="```\n# no heading", code=True)])
     assert "````\n```\n# no heading\n````" in render_markdown(page)
+
+
+def test_markdown_begins_with_the_answer_and_folds_the_details(ordinary):
+    shown = render_markdown(run_page(ordinary))
+    unfolded = re.sub(r"<details>.*?(?=\n#|\n---|\Z)", "", shown, flags=re.DOTALL)
+    assert re.findall(r"^##? (.*)$", unfolded, re.MULTILINE) == ["tpcb", "What limits throughput"]
+    assert shown.index("Throughput: **") < shown.index("## What limits throughput")
+    assert "<details><summary>Response time</summary>" in shown
+    assert shown.count("<details>") == shown.count("</details>")
+    # What is long is behind a fold.
+    assert len(unfolded) < len(shown) / 3

@@ -273,11 +273,15 @@ class HeadLine(Struct, frozen=True, kw_only=True):
 
 
 class PageSection(Struct, frozen=True, kw_only=True):
-    """One part of a page; without blocks it is left out."""
+    """One part of a page; without blocks it is left out.
+
+    A detail is behind a fold where a page is read in passing: in a pull request.
+    """
 
     id: str
     title: str
     blocks: Sequence[Block]
+    is_detail: bool = False
 
 
 def filled(*sections: PageSection) -> list[PageSection]:

@@ -1,4 +1,4 @@
-"""A page as Markdown, for an issue, a merge request or a wiki.
+"""A page as Markdown, for an issue, a merge request or a wiki: the answer, and folded the details.
 
 Names and messages come from others, so whatever could be markup in them is escaped. Of a chart, its
 summary and, behind a fold, its data remain.
@@ -21,6 +21,7 @@ from dbdyno.report.content import (
     Number,
     Numbers,
     Page,
+    PageSection,
     Sentence,
     Table,
     Text,
@@ -39,14 +40,18 @@ def render_markdown(page: Page) -> str:
         f"# {_text(page.title)}",
         "  \n".join([_text(page.name), *head]),
         *_parts(page.top),
-        *(
-            part
-            for section in page.sections
-            for part in (f"## {_text(section.title)}", *_parts(section.blocks))
-        ),
+        *(part for section in page.sections for part in _section(section)),
         *([f"---\n\n{_said(page.footer)}"] if page.footer else []),
     ]
     return plain("\n\n".join(parts)) + "\n"
+
+
+def _section(section: PageSection) -> Iterator[str]:
+    if section.is_detail:
+        yield from _folded(section.title, _parts(section.blocks))
+    else:
+        yield f"## {_text(section.title)}"
+        yield from _parts(section.blocks)
 
 
 def escaped(text: str) -> str:

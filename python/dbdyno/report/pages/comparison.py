@@ -6,6 +6,8 @@ The verdicts come from ``analysis/compare/compare.py``.
 from collections.abc import Iterator, Sequence
 from math import isinf
 
+from msgspec.structs import replace
+
 from dbdyno.analysis.compare.verdicts import (
     change,
     changes,
@@ -82,10 +84,10 @@ def comparison_page(
         sections=filled(
             _section("Metrics", [_table(metrics), *_sentences(metrics)]),
             _section("Other costs that changed", _items(moved)),
-            _section("Server CPU by subsystem and function", profile_blocks(comparison)),
+            _detail("Server CPU by subsystem and function", profile_blocks(comparison)),
             _section("Findings of one side", _items(comparison.findings)),
-            _section("Settings", [*_settings(comparison)]),
-            _section("To decide", commands),
+            _detail("Settings", [*_settings(comparison)]),
+            _detail("To decide", commands),
             _section("Conditions", _items([one.sentence for one in results])),
         ),
         footer=_FOOTER,
@@ -94,6 +96,10 @@ def comparison_page(
 
 def _section(title: str, blocks: Sequence[Block]) -> PageSection:
     return PageSection(id=title.lower().replace(" ", "-"), title=title, blocks=blocks)
+
+
+def _detail(title: str, blocks: Sequence[Block]) -> PageSection:
+    return replace(_section(title, blocks), is_detail=True)
 
 
 def _items(sentences: Sequence[str]) -> list[Block]:

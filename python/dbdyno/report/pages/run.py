@@ -52,6 +52,7 @@ _FOOTER = (
     "Response time is done − due: the time a user of the system waits. Intervals are within this "
     "run; only repeated runs show how much runs differ."
 )
+_NO_DETAILS = ("findings", "audit")
 _AT_THE_TOP = ("p50", "p95", "p99", "p99.9", "p99.99")
 
 
@@ -66,7 +67,12 @@ def run_page(run: Run) -> Page:
         head=list(_head(record, run.plan)),
         top=[numbers, judgement] if is_for_use(record) else [judgement, numbers],
         sections=[
-            PageSection(id=section.id, title=section.title, blocks=blocks)
+            PageSection(
+                id=section.id,
+                title=section.title,
+                blocks=blocks,
+                is_detail=section.id not in _NO_DETAILS,
+            )
             for section in all_sections()
             if (blocks := _built(section, run))
         ],
