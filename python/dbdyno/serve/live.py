@@ -29,11 +29,11 @@ from dbdyno.store.run import FollowedRun, RunFolder
 
 Made = TypeVar("Made")
 
-REPORT_SHARE = 0.004
+REPORT_SHARE = 0.003
 """Of one CPU, for the report so far; and for what clients are waiting for now."""
-NOW_SHARE = 0.002
+NOW_SHARE = 0.0015
 STREAMS_MAX = 100
-LOOK_S = 0.5
+LOOK_S = 1.0
 UNWATCHED_S = 30.0
 """How long a run is read on after somebody has looked at it."""
 

@@ -39,15 +39,18 @@ from dbdyno.store.files import (
     HOST,
     LOG,
     PLAN,
+    RECORD,
     SCHEMA,
     SERVER,
     own_file,
     read_json,
 )
 from dbdyno.store.frames_file import FRAMES, FramesReader, read_frames
-from dbdyno.store.listing import find_run, read_record
+from dbdyno.store.listing import Stamp, find_run, read_record, stamps_of
 from dbdyno.store.parquet import read_table, table_path
 from dbdyno.store.tabulator import Tabulator
+
+_DESCRIBED = (RECORD, PLAN, HOST, SERVER, FACTS, SCHEMA)
 
 
 class RunFolder(RunTables):
@@ -185,6 +188,10 @@ class RunFolder(RunTables):
             damaged=damaged,
         )
 
+    def forget_tables(self) -> None:
+        """Make the tables of the frames again when they are next asked for."""
+        vars(self).pop("_raw_tables", None)
+
     @cached_property
     def _raw(self) -> Tabulator | None:
         """The tables of the frames; None once the Parquet files have replaced them."""
@@ -215,6 +222,8 @@ class FollowedRun:
         self.folder = folder
         self._reader = FramesReader(own_file(folder / FRAMES))
         self._tabulator = Tabulator()
+        self._described: RunFolder | None = None
+        self._stamps: dict[str, dict[str, Stamp]] = {}
 
     def has_more(self) -> bool:
         """Whether something was written since the last time."""
@@ -223,7 +232,11 @@ class FollowedRun:
     def load(self, histograms: Histograms) -> Run:
         """Return the run so far; earlier ones stay as they are."""
         self._tabulator.take(self._reader.read())
-        return RunFolder(self.folder, self._tabulator).load(histograms)
+        stamps = {file: stamps_of([self.folder], file) for file in _DESCRIBED}
+        if self._described is None or stamps != self._stamps:
+            self._described, self._stamps = RunFolder(self.folder, self._tabulator), stamps
+        self._described.forget_tables()
+        return self._described.load(histograms)
 
     def close(self) -> None:
         """Close the file of frames."""
