@@ -16,8 +16,10 @@ from starlette.routing import Route
 from dbdyno.analysis.summarize import full_record
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import Explanation, explain
+from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
 from dbdyno.run.grammar import names_and_tags, span_ns
+from dbdyno.serve.commands import object_of, word
 from dbdyno.serve.intervals import IntervalResult, Intervals, intervals_of
 from dbdyno.serve.live import Event, Live
 from dbdyno.serve.operations import VERSION, NoQuery, Operation, described, query_of
@@ -77,6 +79,19 @@ class IntervalQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Only those with a higher number."""
 
 
+class Sides(msgspec.Struct, frozen=True, kw_only=True):
+    """The two sides of a comparison, each as ``dbdyno compare`` takes them."""
+
+    a: str
+    b: str
+
+
+class HistoryQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose history."""
+
+    workload: str | None = None
+
+
 class RunExplanation(Explanation, frozen=True):
     """What limited a run: as from ``dbdyno explain``."""
 
@@ -108,6 +123,13 @@ class Api:
                 returns=IntervalResult,
                 media_type="text/event-stream",
             ),
+            Operation(path="/compare", answer=self.compare, takes=Sides, returns=Comparison),
+            Operation(
+                path="/history", answer=self.history, takes=HistoryQuery, returns=dict[str, Any]
+            ),
+            Operation(path="/studies", answer=self.studies, returns=dict[str, Any]),
+            Operation(path="/studies/{study_id}", answer=self.study, returns=dict[str, Any]),
+            Operation(path="/doctor", answer=self.doctor, returns=dict[str, Any]),
         ]
 
     def runs(self, query: RunQuery) -> RunList:
@@ -138,6 +160,26 @@ class Api:
         return EventSourceResponse(
             (_sent(event) async for event in events), ping=PING_S, send_timeout=SEND_S
         )
+
+    def compare(self, query: Sides) -> msgspec.Raw:
+        """Two sets of runs compared: as from dbdyno compare A B."""
+        return object_of(["compare", word(query.a), word(query.b)])
+
+    def history(self, query: HistoryQuery) -> msgspec.Raw:
+        """Comparable runs over time, and when their level changed: as from dbdyno history."""
+        return object_of(["history", *([word(query.workload)] if query.workload else [])])
+
+    def studies(self, _query: NoQuery) -> msgspec.Raw:
+        """The studies that there are, and those that were run: as from dbdyno study list."""
+        return object_of(["study", "list"])
+
+    def study(self, _query: NoQuery, study_id: str) -> msgspec.Raw:
+        """The points, comparisons and answers of a study: as from dbdyno study report."""
+        return object_of(["study", "report", word(study_id)])
+
+    def doctor(self, _query: NoQuery) -> msgspec.Raw:
+        """What on this host distorts measurements: as from dbdyno doctor."""
+        return object_of(["doctor"])
 
     def description(self) -> dict[str, Any]:
         """The description of all this, for programs that make clients."""

@@ -1,10 +1,12 @@
 """The pages for people, which read without scripts."""
 
+import warnings
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from markupsafe import Markup
 from msgspec import structs
 from starlette.concurrency import run_in_threadpool
@@ -12,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import explain
 from dbdyno.formatting import milliseconds, tps
 from dbdyno.model.run import Run
@@ -21,17 +24,22 @@ from dbdyno.report.pages.run import run_page
 from dbdyno.report.render_html import bundle, environment, render_html, rendered, style
 from dbdyno.serve.access import TOKEN_PARAMETER, Access, without_token
 from dbdyno.serve.api import RunQuery
+from dbdyno.serve.commands import object_of, page_of, word
 from dbdyno.serve.live import Live, Report
 from dbdyno.serve.operations import query_of
 from dbdyno.serve.reading import Reader
 from dbdyno.serve.replies import REPORT_POLICY, Problem, html_reply
+from dbdyno.store.errors import LeftOut
 from dbdyno.store.listing import runs_folder
+from dbdyno.store.studies import list_studies
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _LISTED = 200
+_TOP = '<header class="top">'
+"""Where the links belong in a page that a command has written."""
 NOW = ("waits", "locks")
 """The sections of a report that show what happens now, and cost little."""
-LINKS = (("/", "Runs"),)
+LINKS = (("/", "Runs"), ("/studies", "Studies"), ("/history", "History"), ("/doctor", "This host"))
 """The pages that every page leads to."""
 
 
@@ -49,6 +57,11 @@ class Pages:
             Route("/", self.runs),
             Route("/runs/{run_id}", self.run),
             Route("/runs/{run_id}/now", self.now),
+            Route("/compare", self.compare),
+            Route("/history", self.history),
+            Route("/studies", self.studies),
+            Route("/studies/{study_id}", self.study),
+            Route("/doctor", self.doctor),
             Route("/static/site.css", self.sheet),
             Route("/static/live.js", self.script),
             Route("/favicon.ico", lambda _: Response(status_code=HTTPStatus.NO_CONTENT)),
@@ -87,6 +100,35 @@ class Pages:
         if live is None:
             return Response(status_code=HTTPStatus.NO_CONTENT)
         return html_reply(await run_in_threadpool(live.now.of, live.run))
+
+    def compare(self, request: Request) -> Response:
+        """Two runs compared, the older one first."""
+        chosen = sorted(set(request.query_params.getlist("run")))
+        if len(chosen) != 2:
+            raise DbdynoError("usage", "Two runs can be compared: tick two in the list of runs")
+        return _of_command(["compare", *map(word, chosen)], "--report")
+
+    def history(self, request: Request) -> Response:
+        """Comparable runs over time."""
+        workload = request.query_params.get("workload")
+        return _of_command(["history", *([word(workload)] if workload else [])], "--report")
+
+    def studies(self, _request: Request) -> Response:
+        """The studies that were run, newest first, with how far they have come."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeftOut)
+            found = list_studies()
+        return html_reply(_shown("studies.html", title="Studies", studies=found[::-1]))
+
+    def study(self, request: Request) -> Response:
+        """The report of a study, as far as it has come."""
+        study_id = word(request.path_params["study_id"])
+        return _of_command(["study", "report", study_id], "--output")
+
+    def doctor(self, _request: Request) -> Response:
+        """What on this host distorts measurements."""
+        found = msgspec.json.decode(object_of(["doctor"]))["diagnoses"]
+        return html_reply(_shown("doctor.html", title="This host", diagnoses=found))
 
     def sheet(self, _request: Request) -> Response:
         """The style of all pages."""
@@ -127,6 +169,12 @@ def now_part(run: Run) -> str:
 def _report(run: Run) -> str:
     run_id = run.record.run_id
     return render_html(run_page(run), [*LINKS, (f"/api/v1/runs/{run_id}", "JSON")])
+
+
+def _of_command(words: Sequence[str], into: str) -> Response:
+    page = page_of(words, into)
+    links = _shown("links.html")
+    return html_reply(page.replace(_TOP, _TOP + links, 1), policy=REPORT_POLICY)
 
 
 def problem_page(problem: Problem) -> HTMLResponse:
