@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from bench import ceiling, compare_command, footprint, home, loading, profile_cost, telemetry
+from bench import (
+    ceiling,
+    compare_command,
+    footprint,
+    home,
+    loading,
+    long_report,
+    profile_cost,
+    telemetry,
+)
 from bench.cases import Case, cases
 from bench.ceiling import Report
 from bench.compare import compare_all
@@ -18,7 +27,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.servers.spec import Kind
 
 SERVERS: tuple[Kind, ...] = ("postgres", "mariadb")
-WITHOUT_SERVER = ("ceiling", "recording")
+CEILING = ("ceiling", "recording")
+WITHOUT_SERVER = (*CEILING, long_report.NAME)
 
 Part = Callable[[BenchServer], None]
 
@@ -34,9 +44,12 @@ def main() -> int:
     names = _names(tally, options)
     if not any(map(wanted, names)):
         sys.exit(f"no part has {options.only!r} in its name; the parts are: {'; '.join(names)}")
-    if any(map(wanted, WITHOUT_SERVER)):
-        with tally.attempt(*WITHOUT_SERVER):
+    if any(map(wanted, CEILING)):
+        with tally.attempt(*CEILING):
             ceiling.measure(tally.report, options.pairs, options.io)
+    if wanted(long_report.NAME):
+        with tally.attempt(long_report.NAME):
+            long_report.measure(tally.report)
     for kind in SERVERS:
         parts = {name: part for name, part in _parts(kind, tally, options).items() if wanted(name)}
         chosen = [case for case in cases(options.io) if case.server == kind and wanted(_name(case))]

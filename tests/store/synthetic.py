@@ -4,6 +4,7 @@ run (log-normal service times with a tail of checkpoints, a dip, a few deadlocks
 
 import dataclasses
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -53,7 +54,7 @@ class Shape:
         self.rng = np.random.default_rng(self.seed)
 
 
-def plan(script="tpcb"):
+def plan(script: str = "tpcb") -> plans.Plan:
     return plans.Plan(
         endpoint=plans.Endpoint(
             address=plans.Address(unix=plans.UnixSocket(path="/tmp/pg/.s.PGSQL.5432")),
@@ -70,7 +71,7 @@ def plan(script="tpcb"):
     )
 
 
-def record(**changes):
+def record(**changes: Any) -> RunRecord:
     known = RunRecord(
         run_id="",
         status="running",
@@ -273,7 +274,7 @@ def _done(shape, ok, failed, retried, *measured):
     )
 
 
-def packed(shape):
+def packed(shape: Shape) -> list[bytes]:
     """The frames as the engine sends them."""
     return [msgspec.msgpack.encode(frame) for frame in generate(shape)]
 
