@@ -19,6 +19,8 @@ FLOW = 100
 """Width of a paragraph in a mail or a log, unless the screen is narrower."""
 
 _GAP = "  "
+# Controls, and the marks and overrides of writing direction.
+_STEERING = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 # A quoted string is one word: a shell takes a line break within quotes literally.
 _SHELL_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
 
@@ -69,6 +71,14 @@ def visible(text: str) -> str:
     if text.isprintable():  # a list has thousands of lines
         return text
     return "".join(one if one.isprintable() or one == THIN_SPACE else " " for one in text)
+
+
+def harmless(json_text: str) -> str:
+    """The same JSON, without characters that steer a terminal or the direction of writing.
+
+    JSON itself escapes only the controls below a blank.
+    """
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text)
 
 
 def _rendered(line: Line, screen: int | None, width: int | None) -> Iterable[str]:

@@ -25,7 +25,9 @@ CHROMIUM_ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-HOSTILE = "</script><img src=x onerror=window.broken=1>'\"&amp;{{7*7}}\u2028"
+STEERING = "\x1b[31m\x1b]0;owned\x07\x9b2J\u202etxt.exe\u2066\u200f"
+"""Commands to a terminal, and marks that turn the direction of writing."""
+HOSTILE = f"</script><img src=x onerror=window.broken=1>'\"&amp;{{{{7*7}}}}\u2028{STEERING}"
 HOST = {
     "name": "vm",
     "cpu": {"model": "AMD EPYC", "cores_online": 2},

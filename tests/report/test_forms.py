@@ -2,6 +2,7 @@
 
 import json
 import re
+import string
 import sys
 from html import unescape
 from types import SimpleNamespace
@@ -34,7 +35,7 @@ from dbdyno.report.render_markdown import render_markdown
 from dbdyno.report.render_text import render_text
 from dbdyno.store.run import open_run
 from tests.explain.make_golden import GOLDEN
-from tests.report.conftest import HOSTILE
+from tests.report.conftest import HOSTILE, STEERING
 from tests.store.hdr import HISTOGRAMS
 
 FORMS = {
@@ -240,3 +241,9 @@ def test_markdown_begins_with_the_answer_and_folds_the_details(ordinary):
     assert shown.count("<details>") == shown.count("</details>")
     # What is long is behind a fold.
     assert len(unfolded) < len(shown) / 3
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_form_passes_on_what_steers_a_terminal_or_the_direction_of_writing(hostile, form):
+    written = FORMS[form](run_page(hostile))
+    assert not {*STEERING} & {*written} - {*string.printable}

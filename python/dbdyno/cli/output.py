@@ -14,7 +14,7 @@ from typing import IO, Annotated, Any, Self, TypeAlias
 from cyclopts import Parameter
 
 from dbdyno.errors import DbdynoError
-from dbdyno.layout import Columns, Line, Paragraph, laid_out, visible
+from dbdyno.layout import Columns, Line, Paragraph, harmless, laid_out, visible
 
 UNWRITABLE = "output_failed"  # the code of the error if standard output takes no more
 
@@ -74,7 +74,7 @@ def print_json(value: object) -> None:
     import msgspec  # noqa: PLC0415 - not for --help
 
     encoded = msgspec.json.format(msgspec.json.encode(value, enc_hook=os.fspath), indent=2)
-    print_result(encoded.decode())
+    print_result(harmless(encoded.decode()))
 
 
 def print_result(text: str) -> None:

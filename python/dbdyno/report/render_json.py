@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dbdyno.formatting import plain
+from dbdyno.layout import harmless
 from dbdyno.report.content import Block, Figure, Folded, Page
 
 FORMAT_VERSION = 1
@@ -22,7 +23,7 @@ def render_json(page: Page) -> str:
     )
     described = msgspec.to_builtins(undrawn, order="deterministic")
     encoded = msgspec.json.encode({"format_version": FORMAT_VERSION, **described})
-    return plain(msgspec.json.format(encoded).decode()) + "\n"
+    return harmless(plain(msgspec.json.format(encoded).decode())) + "\n"
 
 
 def _undrawn(block: Block) -> Block:
