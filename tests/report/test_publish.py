@@ -5,10 +5,14 @@ from urllib.parse import unquote, urldefrag
 
 import msgspec
 import pytest
+from markupsafe import Markup
 
 from dbdyno.cli import main
 from dbdyno.cli.folders import CONTENTS
 from dbdyno.model.plan import Address, TcpAddress
+from dbdyno.model.secrets import Masker
+from dbdyno.report.content import Figure, Page, Table
+from dbdyno.report.masking import mask_of, masked
 from tests.cli import made_up_runs
 from tests.explain.make_golden import GOLDEN
 from tests.report.conftest import HOSTILE
@@ -142,6 +146,33 @@ def test_where_runs_were_made_is_masked(site):
     assert "…/app.sql" in text
     assert "role *** of database *** on ***" in text
     assert "SELECT :aid;" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("listen_addresses: 10.20.30.40, 127.0.0.1", "listen_addresses: ***, 127.0.0.1"),
+        ("user=repl host=primary.corp port=5432", "user=repl host=*** port=5432"),
+        ("/srv/pg/18/data/base", "…/base"),
+        ("/proc/sys/vm and 12 ms/txn", "/proc/sys/vm and 12 ms/txn"),
+        ("MariaDB 10.11.19 read 1/2 of it in 0.25 s", "MariaDB 10.11.19 read 1/2 of it in 0.25 s"),
+        ("postgres on localhost", "postgres on localhost"),
+    ],
+)
+def test_settings_and_messages_are_masked_and_numbers_are_not(text, shown):
+    assert mask_of([])(text) == shown
+
+
+def test_a_drawing_keeps_its_shapes():
+    drawing = Markup('<svg><path d="M1 2/srv/x/y"/><text x="1">at /srv/x/y on vm</text></svg>')
+    masker = Masker(["vm"])
+    block = Figure(
+        id="vm", caption="vm", summary="", table=Table(columns=(), rows=[]), svg=(drawing,)
+    )
+    page = Page(title="vm", head=[], top=[block])
+    (found,) = masked(page, lambda text: masker.text(text.replace("/srv/x/", "…/"))).top
+    assert (found.id, found.caption) == ("vm", "***")
+    assert found.svg == ('<svg><path d="M1 2/srv/x/y"/><text x="1">at …/y on ***</text></svg>',)
 
 
 def test_the_folder_is_filled_again_and_nothing_of_others_is_touched(site, tmp_path, capsys):

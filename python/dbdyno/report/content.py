@@ -1,7 +1,8 @@
 """The contents of a page: sections of facts, tables, figures, text. Plain data, nothing drawn yet.
 
 ``render_html``, ``render_text``, ``render_markdown`` and ``render_json`` show every kind of block,
-so whatever is added to a page is in all its forms.
+so whatever is added to a page is in all its forms; ``render_svg`` and ``render_csv`` make files of
+its charts and tables.
 
 Strings in it are text, never markup: whoever renders them escapes them. The one exception is
 :attr:`Figure.svg`, which only :mod:`dbdyno.report.charts.svg` makes, and which escapes its own.

@@ -38,6 +38,11 @@ _ORDINARY = frozenset(
 """Names that say nothing, and stand for something else in most texts."""
 # The folders of systems are the same everywhere.
 _FOLDERS = re.compile(r"(?<![\w.~<])/(?!(?:proc|sys|dev|etc|usr|lib|bin)/)(?:[\w.+@~-]+/)+")
+# In settings and messages: addresses that no run's own record names.
+_ELSEWHERE = re.compile(
+    r"(?<![\w.])(?!127\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)"
+    r"|(?<=\bhost=)[^\s'\";&]+|(?<=\bhostaddr=)[^\s'\";&]+"
+)
 _BETWEEN_TAGS = re.compile(r">([^<>]*)<")
 _NO_TEXTS = frozenset(
     {"addresses", "colour", "emphasis", "id", "kind", "scale", "severity", "style", "unit"}
@@ -48,7 +53,7 @@ _NO_TEXTS = frozenset(
 def mask_of(runs: Iterable[Conditions]) -> Mask:
     """What masks a text about these runs."""
     masker = Masker({name for run in runs for name in _names(run)})
-    return lambda text: _FOLDERS.sub("…/", masker.text(text))
+    return lambda text: _FOLDERS.sub("…/", _ELSEWHERE.sub(MASK, masker.text(text)))
 
 
 def masked(page: Page, mask: Mask) -> Page:
