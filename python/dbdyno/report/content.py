@@ -18,6 +18,7 @@ from dbdyno.answers.answer import CurveOf, PartsOf
 from dbdyno.formatting import seconds
 from dbdyno.model.record import RunRecord, Severity
 from dbdyno.model.run import Run
+from dbdyno.report.charts.grid import Grid
 
 Cell: TypeAlias = str
 Emphasis: TypeAlias = Literal["line", "thin", "bars"]
@@ -187,7 +188,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     """One for each of the widths that ``plot.at_each_width`` draws."""
     time_axis: TimeAxis | None = None
     """That of the ``svg``, if it follows the charts over time."""
-    shows: CurveOf | PartsOf | None = None
+    shows: CurveOf | PartsOf | Grid | None = None
     """The numbers that are drawn in ``svg``, for what draws them otherwise."""
     axes: tuple[str, str] = ("", "")
     """The titles of both axes, if the ``svg`` has none; its ticks have their units."""

@@ -10,7 +10,8 @@ from dbdyno.analysis.series.timeline import timeline
 from dbdyno.formatting import milliseconds, percent
 from dbdyno.model.run import Run
 from dbdyno.report.charts.event_lanes import lanes
-from dbdyno.report.charts.heat_map import Grid, draw_heat_map
+from dbdyno.report.charts.grid import Grid
+from dbdyno.report.charts.heat_map import draw_heat_map
 from dbdyno.report.charts.over_time import span_s
 from dbdyno.report.charts.plot import at_each_width
 from dbdyno.report.content import Block, Figure, Section, Table, TimeAxis
@@ -45,6 +46,7 @@ def build(run: Run) -> Sequence[Block]:
                 numeric=frozenset({0, 1, 2}),
             ),
             svg=at_each_width(partial(draw_heat_map, grid)),
+            shows=grid,
             time_axis=TimeAxis(*grid.run_s),
         )
     ]

@@ -31,12 +31,14 @@ class Glyphs(NamedTuple):
     """A line that leads down from a word."""
     dot: str
     """A line that was not measured."""
+    shades: str
+    """From nothing to everything."""
     marks: str
     """Those of the first series, the second, …"""
 
 
-UNICODE = Glyphs(" ▁▂▃▄▅▆▇█", "│", "─", "└", "─", "━", "┬", "┴", "┊", "·", "•×+o◆*#@")
-ASCII = Glyphs(" .:#", "|", "-", "+", "-", "=", "-", "-", ":", ".", "ox+*@%&$")
+UNICODE = Glyphs(" ▁▂▃▄▅▆▇█", "│", "─", "└", "─", "━", "┬", "┴", "┊", "·", " ░▒▓█", "•×+o◆*#@")
+ASCII = Glyphs(" .:#", "|", "-", "+", "-", "=", "-", "-", ":", ".", " .+*#", "ox+*@%&$")
 """For terminals whose locale is not UTF-8."""
 
 
