@@ -22,6 +22,7 @@ from dbdyno.run.grammar import names_and_tags, span_ns
 from dbdyno.serve.commands import object_of, word
 from dbdyno.serve.intervals import IntervalResult, Intervals, intervals_of
 from dbdyno.serve.live import Event, Live
+from dbdyno.serve.metrics import MEDIA_TYPE, exposition
 from dbdyno.serve.operations import VERSION, NoQuery, Operation, described, query_of
 from dbdyno.serve.reading import Reader, run_named
 from dbdyno.serve.replies import Problem, json_reply
@@ -189,6 +190,7 @@ class Api:
         """What the server has to route."""
         return [
             Route("/openapi.json", self._describe),
+            Route("/metrics", self._metrics),
             *(
                 Route(VERSION + one.path, _endpoint(one), methods=[one.method])
                 for one in self.operations
@@ -197,6 +199,11 @@ class Api:
 
     def _describe(self, _request: Request) -> Response:
         return json_reply(self.description())
+
+    async def _metrics(self, _request: Request) -> Response:
+        runs = await self._live.running()
+        text = await run_in_threadpool(exposition, runs)
+        return Response(text, media_type=MEDIA_TYPE)
 
 
 def _sent(event: Event) -> ServerSentEvent:

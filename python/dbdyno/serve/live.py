@@ -26,6 +26,7 @@ from dbdyno.serve.reading import run_named
 from dbdyno.store.errors import LeftOut
 from dbdyno.store.listing import read_record
 from dbdyno.store.run import FollowedRun, RunFolder
+from dbdyno.store.summary import list_runs
 
 Made = TypeVar("Made")
 
@@ -178,6 +179,12 @@ class Live:
         if found is not None:
             found.used_s = time.monotonic()
         return found
+
+    async def running(self) -> list[Run]:
+        """All runs that are going on, as far as they have come."""
+        listed = await asyncio.to_thread(list_runs)
+        found = [await self.run(one.run_id) for one in listed if one.status == "running"]
+        return [live.run for live in found if live is not None]
 
     async def stream(self, name: str, since: int) -> AsyncIterator[Event]:
         """The events of a run after an interval; refuses to serve too many at once."""

@@ -1,12 +1,14 @@
 """``dbdyno run``: measures, shows the result, and returns an exit code for its validity."""
 
 import sys
+from contextlib import ExitStack
 from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command
 from dbdyno.cli.live_screen.screen import LiveScreen, refuse_no_terminal
+from dbdyno.cli.metrics import MetricsOf, metrics_place
 from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
 from dbdyno.cli.pages import RUN_KEPT, print_report_path, refuse_unwritable, write_page
 from dbdyno.cli.progress import ProgressLines
@@ -15,6 +17,7 @@ from dbdyno.model.run import Run
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.run.grammar import WeightedName, weighted_name
 from dbdyno.run.job import check
+from dbdyno.run.observer import Observer
 from dbdyno.run.option_parameters import OUTPUT, flag, parsed
 from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import progress_ns
@@ -22,6 +25,16 @@ from dbdyno.run.runner import run as run_it
 from dbdyno.run.tools import engine_tools
 
 Tui: TypeAlias = Annotated[bool, flag("--tui", group=OUTPUT)]
+Metrics: TypeAlias = Annotated[
+    tuple[str, int] | None,
+    Parameter(
+        name="--metrics",
+        group=OUTPUT,
+        converter=parsed(metrics_place),
+        n_tokens=1,
+        metavar="[HOST]:PORT",
+    ),
+]
 
 app = command(
     "run",
@@ -41,7 +54,9 @@ What = Annotated[
 
 
 @app.default
-def run(*what: What, options: RunOptions = RunOptions(), tui: Tui = False) -> int:
+def run(
+    *what: What, options: RunOptions = RunOptions(), tui: Tui = False, metrics: Metrics = None
+) -> int:
     """Run a workload or scripts against a database and measure it.
 
     Without --target or --server, dbdyno starts a private PostgreSQL, loads the data, and stops
@@ -59,6 +74,8 @@ def run(*what: What, options: RunOptions = RunOptions(), tui: Tui = False) -> in
     tui
         Show the run on the full screen while it lasts: throughput, response times, what clients
         wait for, the lock queue and the findings so far. q ends the run, as Ctrl-C does.
+    metrics
+        Answer scrapers (OpenMetrics, at /metrics) while the run lasts; :9100 for this host only.
     """
     refuse_unwritable(options.report)
     if tui:
@@ -67,7 +84,11 @@ def run(*what: What, options: RunOptions = RunOptions(), tui: Tui = False) -> in
     job = check(what, options, tools, ProgressLines(0).say)
     lines = ProgressLines(progress_ns(job.options))
     title = " ".join(["dbdyno run", *(one.name for one in (*what, *options.script_files))])
-    with LiveScreen(title, lines) if tui else lines as progress:
+    with ExitStack() as shown:
+        progress: Observer = shown.enter_context(LiveScreen(title, lines) if tui else lines)
+        if metrics is not None:
+            watched = MetricsOf(metrics, progress, tools.histograms)
+            progress = shown.enter_context(watched)
         recording = run_it(job, tools, progress)
     with showing_kept_result("The run is kept: dbdyno report last --text"):
         _show(recording, options)
