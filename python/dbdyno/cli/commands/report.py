@@ -20,7 +20,7 @@ app = command(
     "dbdyno report 20261120-2142 -o tpcb.html",
     "dbdyno report last -o tpcb.md     as Markdown, for an issue or a wiki",
     "dbdyno report --format text       the whole report as text",
-    "dbdyno report last --charts charts --tables tables   as SVG and PNG, and as CSV",
+    "dbdyno report last --charts charts --tables tables   as SVG, PNG and CSV",
     "dbdyno report last --text         the summary, as at the end of a run",
 )
 
