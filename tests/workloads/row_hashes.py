@@ -4,7 +4,8 @@ The servers compute them, each from the same text of a row: a sum, in which the 
 matter, as each row has its key in it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from dbdyno.databases.schema import Column, Table
 from tests.workloads.both_servers import Database
@@ -21,15 +22,24 @@ TEXTS = {"postgresql": "cast({name} as text)", "mysql": "cast({name} as char)"}
 
 
 def row_hashes(
-    database: Database, tables: Iterable[Table], *, with_times: bool = True
+    database: Database,
+    tables: Iterable[Table],
+    *,
+    where: Mapping[str, str] = MappingProxyType({}),
+    with_times: bool = True,
 ) -> dict[str, tuple[int, int]]:
-    """The number of rows and their hash, by table; of times maybe only whether there is one."""
+    """The number of rows and their hash, by table; of times maybe only whether there is one.
+
+    ``where`` says, of the tables that it names, which rows these are.
+    """
     found = {}
     for table in tables:
         texts = [_text(column, database.target.name, with_times) for column in table.columns]
         row = f"concat_ws('|', {', '.join(texts)})"
         number = NUMBERS[database.target.name].format(row=row)
-        ((rows, made),) = database.rows(f"select count(*), sum({number}) from {table.name}")
+        which = where.get(table.name, "1 = 1")
+        query = f"select count(*), sum({number}) from {table.name} where {which}"
+        ((rows, made),) = database.rows(query)
         found[table.name] = rows, int(made or 0)
     return found
 
