@@ -9,7 +9,7 @@ import msgspec
 from dbdyno.answers.answering import answered
 from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.study import Published, Question, Turn, TurnResult
-from dbdyno.report.pages.study.object import study_object
+from dbdyno.report.pages.study.object import study_cases, study_object
 from dbdyno.report.pages.study.page import study_page
 from dbdyno.report.render_html import render_html
 from dbdyno.report.render_text import render_text
@@ -248,3 +248,29 @@ def test_the_durability_of_the_servers_is_reported():
     page = page_of(made.study(spec, lambda _levels: 1000.0, run_of=durable))
     assert "<dt>Durability</dt><dd>fsync on or fsync off</dd>" in page
     assert "<dt>setting shared_buffers</dt><dd>16384 × 8kB, 128 MiB</dd>" in page
+
+
+def test_turns_and_answers_are_test_cases():
+    trials = study()
+    failed = TurnResult(
+        turn=Turn(number=99, block=4, point="clients=1,order=other", seed=1),
+        status="failed",
+        error={"code": "disk_full", "message": "no space left"},
+    )
+    record = msgspec.structs.replace(trials.study, results=[*trials.study.results, failed])
+    trials = msgspec.structs.replace(trials, study=record)
+    cases = list(study_cases(trials, answered(trials)))
+    turns, answers = cases[:19], cases[19:]
+    assert {case.outcome for case in turns[:-1]} == {"passed"}
+    assert [case.seconds for case in turns[:-1]] == [8.0] * 18
+    assert (turns[-1].name, turns[-1].outcome, turns[-1].message) == (
+        "block 4: clients=1,order=other",
+        "failed",
+        "no space left",
+    )
+    assert answers[0].name == "What the order changes"
+    assert "failed" not in {case.outcome for case in answers}
+    noisy = study(noise=3.0)
+    left_open = list(study_cases(noisy, answered(noisy)))[18]
+    assert (left_open.name, left_open.outcome) == ("What the order changes", "skipped")
+    assert left_open.message

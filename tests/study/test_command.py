@@ -5,6 +5,7 @@ import shutil
 import warnings
 
 import pytest
+from junitparser import JUnitXml
 
 from dbdyno.cli import main, study_progress
 from dbdyno.explain.sentences import capitalized
@@ -63,6 +64,13 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
         repeats = first["pairs"] + first["repeats"]["more"]
         assert command == f"dbdyno study resume {result['study']['study_id']} --repeats {repeats}\n"
     assert json.loads(answer(capsys, "verdict", "mini", "--json")[1])["doubt"] == result["doubt"]
+    junit = tmp_path / "study.xml"
+    assert answer(capsys, "verdict", "mini", "--junit", str(junit))[0] == 0
+    (suite,) = JUnitXml.fromfile(str(junit))
+    assert suite.name == result["study"]["study_id"]
+    assert suite.tests == 4 + len(result["answers"])
+    assert suite.failures == 0
+    assert suite.time > 0
     assert "Is more more?" in answer(capsys, "report", "last", "--text")[1]
     written_to = answer(capsys, "report", result["study"]["study_id"])[1].strip()
     assert written_to.endswith(f"{result['study']['study_id']}/report.html")

@@ -15,14 +15,15 @@ from dbdyno.cli.output import (
     print_lines,
     print_table,
 )
-from dbdyno.cli.pages import print_page, print_report_path, write_page
+from dbdyno.cli.pages import print_page, print_report_path, write_page, write_text
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import counted, gigabytes, roughly
 from dbdyno.layout import Command, Line, Paragraph
 from dbdyno.model.study import Factor, Question, StudyRecord, StudySpec
-from dbdyno.report.pages.study.object import study_object
+from dbdyno.report.pages.study.object import study_cases, study_object
 from dbdyno.report.pages.study.page import doubts, next_step, study_page
+from dbdyno.report.render_junit import render_junit
 from dbdyno.run.tools import engine_tools
 from dbdyno.study.file import SIZES
 from dbdyno.study.folder import lost_runs, trials_of
@@ -43,9 +44,12 @@ def show_study(record: StudyRecord, report: Path | None, *, as_json: bool) -> No
         print_page(study_page(*results))
 
 
-def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
+def show_verdict(record: StudyRecord, junit: Path | None, *, as_json: bool) -> None:
     """Show the sentence that answers the question, and the doubt about it."""
     trials, answers = results_of(record)
+    if junit is not None:
+        cases = [*study_cases(trials, answers)]
+        write_text(render_junit("study", record.study_id, cases), junit)
     claim = verdict(answers)
     if as_json:
         result = {"study": record.study_id, "verdict": claim.sentence, "told": claim.is_decided}

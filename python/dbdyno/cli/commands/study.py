@@ -21,6 +21,7 @@ from dbdyno.cli.output import (
 )
 from dbdyno.cli.pages import (
     Form,
+    JunitFile,
     PageParts,
     print_or_write,
     refuse_unwritable,
@@ -283,8 +284,7 @@ def report_(  # noqa: PLR0913 - one for each option
     """Write a study's report as one HTML page, or as text, Markdown or JSON.
 
     A study need not be over. --json prints its points, comparisons and answers for programs,
-    --format json the page. With --charts or --tables alone,
-    no page is written.
+    --format json the page. With --charts or --tables alone, no page is written.
     """
     others = {
         "--output": output,
@@ -311,14 +311,17 @@ def report_(  # noqa: PLR0913 - one for each option
     help_epilogue=examples(
         "dbdyno study verdict",
         "dbdyno study verdict hot-rows --json",
+        "dbdyno study verdict last --junit study.xml",
     )
 )
-def verdict(study: Made = "last", /, *, json: Json = False) -> int:
+def verdict(study: Made = "last", /, *, junit: JunitFile = None, json: Json = False) -> int:
     """Print a study's verdict in one sentence, with its doubt.
 
-    dbdyno study report writes all answers, with their tables.
+    dbdyno study report writes all answers, with their tables. In --junit, each turn and each
+    answer is a test: a turn may have failed, and an answer that is not decided is skipped.
     """
-    show_verdict(read_study_record(find_study_folder(study)), as_json=json)
+    refuse_unwritable(junit)
+    show_verdict(read_study_record(find_study_folder(study)), junit, as_json=json)
     return Exit.OK
 
 

@@ -1,6 +1,6 @@
-"""A study as one object for programs: verdict, points with their numbers, comparisons, answers."""
+"""A study for programs: one object with all points, comparisons and answers; and test cases."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from dbdyno.answers.level_contrasts import comparisons
 from dbdyno.answers.measuring import metric_of, over_runs
 from dbdyno.model.study import Point
 from dbdyno.report.pages.study.page import doubts
+from dbdyno.report.render_junit import Case
 
 FORMAT_VERSION = 1
 
@@ -41,6 +42,26 @@ def study_object(trials: Trials, answers: Answers) -> dict[str, Any]:
             for question, answer in answers
         ],
     }
+
+
+def study_cases(trials: Trials, answers: Answers) -> Iterator[Case]:
+    """Each turn, which may have failed, then each answer, which the data may leave open."""
+    for result in trials.study.results:
+        error = result.error or {}
+        yield Case(
+            name=f"block {result.turn.block}: {result.turn.point}",
+            outcome="passed" if result.status == "done" else "failed",
+            message=error.get("message", ""),
+            seconds=result.spent.run_s,
+        )
+    for question, answer in answers:
+        left_open = [claim.sentence for claim in answer.claims if not claim.is_decided]
+        reasons = [*filter(None, [answer.missing]), *left_open]
+        yield Case(
+            name=title_of(question),
+            outcome="skipped" if reasons else "passed",
+            message=" ".join(reasons),
+        )
 
 
 def _study(trials: Trials) -> dict[str, Any]:
