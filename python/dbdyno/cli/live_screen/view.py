@@ -178,7 +178,7 @@ def _chart(title: str, chart: LineChart, width: int, glyphs: Glyphs) -> _Part:
 
 
 def _text(title: str, lines: Sequence[tuple[str, str]], width: int, least: int = 1) -> _Part:
-    """Paragraphs with their colours; an ellipsis where there is no room for more."""
+    """Paragraphs with their colours; where there is no room, the beginning of each, or of some."""
     rows = [
         (row, colour) for text, colour in lines for row in folded(one_line(text), width - 2, "  ")
     ]
@@ -186,7 +186,9 @@ def _text(title: str, lines: Sequence[tuple[str, str]], width: int, least: int =
     def draw(height: int) -> Canvas:
         canvas = Canvas(width, height)
         canvas.put(0, 0, cut(title, width), _TITLE)
-        shown = rows if len(rows) < height else [*rows[: height - 2], ("…", "")]
+        shown = rows if len(rows) < height else lines
+        if len(shown) >= height:
+            shown = [*shown[: height - 2], ("…", "")]
         for place, (row, colour) in enumerate(shown, 1):
             canvas.put(place, 2, cut(row, width - 2), colour)
         return canvas
