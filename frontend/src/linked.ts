@@ -31,7 +31,6 @@ export function link(charts: TimeChart[]): void {
   const show = (wanted: Stretch): void => {
     shown = within(wanted, whole);
     const isPart = shown.end_s - shown.begin_s < whole.end_s - whole.begin_s;
-    document.documentElement.classList.toggle("zoomed", isPart);
     for (const chart of charts) chart.show(shown);
     bar.hidden = !isPart;
     said.textContent = `Charts show ${formatSeconds(shown.begin_s)} to ${formatSeconds(shown.end_s)}`;

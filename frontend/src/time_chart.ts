@@ -40,6 +40,8 @@ export class TimeChart {
       const scale = Number(box.dataset["width"]) / (end_s - begin_s);
       const [begin, length] = [this.shown.begin_s - begin_s, this.shown.end_s - this.shown.begin_s];
       box.setAttribute("viewBox", `${begin * scale} 0 ${length * scale} ${height}`);
+      // In the style of the box itself: rules about its ancestors do not count where it is reused.
+      box.style.overflow = this.shown.begin_s > begin_s || this.shown.end_s < end_s ? "hidden" : "";
     }
     for (const plot of this.element.querySelectorAll<SVGRectElement>(".plot")) this.label(plot);
     this.point(undefined);
