@@ -32,6 +32,7 @@ REASONS = {
     "servers/privileges.py": "the system account that distributions create for servers",
     "analysis/waits/disturbance.py": "names of processes, on the host of any run",
     "explain/statements/sql.py": "a protocol without a grammar of SQL of its own",
+    "report/masking.py": "usual names of users and databases, which are not masked",
     "explain/sentences.py": "words of --server, which keep their small letter at the beginning",
     "host/probes/private_servers.py": "a line of the doctor for each server that can be started",
     "run/lua/sysbench_target.py": "sysbench's own options, which have its drivers' names",
