@@ -12,6 +12,7 @@ mod plan;
 mod prefetch;
 mod queue;
 mod request;
+mod rows;
 mod seed;
 mod value;
 
@@ -31,5 +32,6 @@ pub use request::{
     ConnectionId, CopyDirection, Flow, Keep, PreparedId, Reply, Request, ResultSet, Statement,
     StatementId,
 };
+pub use rows::{RowWriter, Rows};
 pub use seed::{Purpose, Stream};
 pub use value::Value;

@@ -1,8 +1,9 @@
 //! A script's requests to the server, and their replies: the only types that `script` and `wire`
 //! share.
 
-use crate::{ServerError, Value};
+use crate::{Rows, ServerError, Value};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A statement's index in the table of all statements of a plan, over all its scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -225,11 +226,11 @@ impl Request<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResultSet {
     /// Names of the columns; empty for a statement that returns no rows.
-    pub columns: Vec<String>,
+    pub columns: Arc<[String]>,
     /// The number of rows returned.
     pub row_count: u64,
     /// The rows that were kept, values as text.
-    pub rows: Vec<Vec<Option<String>>>,
+    pub rows: Rows,
 }
 
 /// The reply to one request.

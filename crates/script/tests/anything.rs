@@ -101,9 +101,9 @@ fn is_in_place(script: &str, problem: &Problem) -> bool {
 fn run(execution: &mut impl Execution) {
     execution.begin(0, chance(0));
     let results = [ResultSet {
-        columns: vec!["x".into(), "a".into()],
+        columns: ["x".into(), "a".into()].into(),
         row_count: 1,
-        rows: vec![vec![Some("7".into()), None]],
+        rows: [[Some("7"), None]].into_iter().collect(),
     }];
     let answer = reply(&results);
     for _ in 0..1000 {

@@ -7,7 +7,7 @@ use common::{
     serialization_failure, text, texts,
 };
 use dbdyno_model::{
-    Flow, Keep, Nanos, QueryMode, Reply, Request, ResultSet, Scalar, StatementId, Value,
+    Flow, Keep, Nanos, QueryMode, Reply, Request, ResultSet, Rows, Scalar, StatementId, Value,
 };
 use dbdyno_script::pgbench::{Options, PgbenchExecution, compile};
 use dbdyno_script::{Execution, Resume, Step};
@@ -230,7 +230,7 @@ fn aset_takes_the_last_row_of_each_answer_that_has_one() {
     let mut execution = program.execution(0);
     execution.begin(0, chance(0));
     execution.resume(Resume::Continue).unwrap();
-    let empty = ResultSet { row_count: 0, rows: vec![], ..row(&["b"], &[Some("2")]) };
+    let empty = ResultSet { row_count: 0, rows: Rows::default(), ..row(&["b"], &[Some("2")]) };
     let answers = [row(&["a"], &[Some("1")]), empty, row(&["c"], &[Some("3")])];
     let sent = text(execution.resume(Resume::Reply(&reply(&answers))).unwrap());
     assert_eq!(sent, "select 1, 7, 3");

@@ -9,6 +9,7 @@
 //! memory is bounded by the limit of the [`ReceiveBuffer`], whatever a length field says.
 
 mod buffer;
+mod column_names;
 mod connection;
 mod der;
 mod error;

@@ -4,10 +4,8 @@
 //! they are kept.
 
 use crate::{MESSAGE_BYTES_MAX, ProtocolError};
-use dbdyno_model::{FailureClass, Keep, Reply, ResultSet, ServerError};
-
-/// A row's values, as text.
-pub(crate) type Row = Vec<Option<String>>;
+use dbdyno_model::{FailureClass, Keep, Reply, ResultSet, RowWriter, Rows, ServerError};
+use std::sync::Arc;
 
 /// Limit on the memory of one answer's kept values.
 const KEPT_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
@@ -18,9 +16,9 @@ pub(crate) struct ReplyBuilder {
     pub(crate) error: Option<ServerError>,
     results: Vec<ResultSet>,
     /// Names of the columns of the current result set.
-    columns: Vec<String>,
+    columns: Arc<[String]>,
     /// Rows of the current result set.
-    rows: Vec<Row>,
+    rows: Rows,
     row_count: u64,
     rows_returned: u64,
     rows_affected: u64,
@@ -67,46 +65,31 @@ impl ReplyBuilder {
         self.error.get_or_insert(error);
     }
 
-    /// A result set begins; its columns follow (perhaps not for the first time).
-    pub(crate) fn begin_columns(&mut self) {
-        self.columns.clear();
+    /// Sets the columns of the current result set, for a request that keeps rows.
+    pub(crate) fn set_columns(&mut self, names: Arc<[String]>) {
+        self.columns = names;
     }
 
-    /// A column of the current result set, for a request that keeps rows.
-    pub(crate) fn column(&mut self, name: String) {
-        self.kept_bytes += name.len() + size_of::<String>();
-        if self.kept_bytes > KEPT_BYTES_MAX {
-            self.fail(too_large());
-        } else {
-            self.columns.push(name);
-        }
-    }
-
-    /// A row arrived; `values` decodes it.
+    /// A row arrived; `decode` writes its values.
     #[inline]
     pub(crate) fn row_of(
         &mut self,
         keep: Keep,
-        values: impl FnOnce() -> Result<Row, ProtocolError>,
+        decode: impl FnOnce(&mut RowWriter<'_>) -> Result<(), ProtocolError>,
     ) -> Result<(), ProtocolError> {
         self.row_count += 1;
-        if keep != Keep::None {
-            self.keep_row(keep, values()?);
+        match keep {
+            Keep::None => return Ok(()),
+            Keep::LastRow => self.rows.clear(),
+            Keep::AllRows => {}
+        }
+        self.rows.push(decode)?;
+        if self.kept_bytes + self.rows.bytes() > KEPT_BYTES_MAX {
+            self.rows.clear();
+            self.kept_bytes = KEPT_BYTES_MAX;
+            self.fail(too_large());
         }
         Ok(())
-    }
-
-    fn keep_row(&mut self, keep: Keep, row: Row) {
-        if keep == Keep::LastRow && !self.rows.is_empty() {
-            self.kept_bytes = self.kept_bytes.saturating_sub(row_bytes(&self.rows[0]));
-            self.rows.clear();
-        }
-        self.kept_bytes += row_bytes(&row);
-        if self.kept_bytes > KEPT_BYTES_MAX {
-            self.fail(too_large());
-        } else {
-            self.rows.push(row);
-        }
     }
 
     /// Whether results of earlier statements of the request are kept.
@@ -134,16 +117,17 @@ impl ReplyBuilder {
     }
 
     fn keep_result(&mut self) {
-        self.kept_bytes += size_of::<ResultSet>();
+        let names: usize = self.columns.iter().map(|name| name.len() + size_of::<String>()).sum();
+        self.kept_bytes += size_of::<ResultSet>() + names + self.rows.bytes();
         let result = ResultSet {
             columns: std::mem::take(&mut self.columns),
             row_count: self.row_count,
             rows: std::mem::take(&mut self.rows),
         };
-        if self.kept_bytes <= KEPT_BYTES_MAX {
-            self.results.push(result);
-        } else {
+        if self.kept_bytes > KEPT_BYTES_MAX {
             self.fail(too_large());
+        } else {
+            self.results.push(result);
         }
     }
 }
@@ -156,33 +140,31 @@ fn too_large() -> ServerError {
     )
 }
 
-/// The approximate size of a kept row, including the overhead of each value.
-fn row_bytes(row: &[Option<String>]) -> usize {
-    let values: usize = row.iter().flatten().map(String::len).sum();
-    values + size_of_val(row) + size_of::<Row>()
-}
-
 #[cfg(test)]
 mod tests {
     use super::{KEPT_BYTES_MAX, ReplyBuilder};
-    use dbdyno_model::Keep;
+    use dbdyno_model::{Keep, RowWriter};
 
     fn row(answer: &mut ReplyBuilder, keep: Keep, value: &str) {
-        answer.row_of(keep, || Ok(vec![Some(value.to_owned())])).expect("it is read");
+        let decode = |row: &mut RowWriter<'_>| {
+            row.text(Some(value));
+            Ok(())
+        };
+        answer.row_of(keep, decode).expect("it is read");
     }
 
     #[test]
     fn the_last_row_is_the_one_kept() {
         let mut answer = ReplyBuilder::default();
-        answer.column("n".into());
+        answer.set_columns(["n".to_owned()].into());
         for value in ["1", "2", "3"] {
             row(&mut answer, Keep::LastRow, value);
         }
         answer.end_statement(Keep::LastRow, 0);
         let reply = answer.reply(false);
         assert_eq!((reply.rows_returned, reply.results[0].row_count), (3, 3));
-        assert_eq!(reply.results[0].rows, [[Some("3".to_owned())]]);
-        assert_eq!(reply.results[0].columns, ["n"]);
+        assert_eq!(reply.results[0].rows, [[Some("3")]].into_iter().collect());
+        assert_eq!(*reply.results[0].columns, ["n"]);
     }
 
     #[test]

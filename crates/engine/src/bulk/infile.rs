@@ -47,9 +47,10 @@ impl LoadMethod for Infile<'_> {
     fn end(&mut self, link: &mut BlockingLink, rows: u64) -> Result<(), ServerError> {
         let arrived = link.rows_done()?;
         let warnings = link.execute("SHOW WARNINGS LIMIT 1", Keep::AllRows)?;
-        let first = warnings.results.iter().flat_map(|result| &result.rows).next();
-        if let Some([_, Some(code), Some(message)]) = first.map(Vec::as_slice) {
-            return Err(refused(code, message.clone()));
+        let first = warnings.results.iter().find_map(|result| result.rows.last());
+        let level_code_message: Vec<Option<&str>> = first.into_iter().flatten().collect();
+        if let [_, Some(code), Some(message)] = level_code_message[..] {
+            return Err(refused(code, message.to_owned()));
         }
         if arrived != rows {
             return Err(refused("rows", format!("{arrived} of {rows} rows arrived")));

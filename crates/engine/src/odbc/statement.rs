@@ -160,8 +160,11 @@ impl Statement {
                 result.rows.clear();
             }
             if keep != Keep::None {
-                let row = (1..=columns).map(|column| self.field(column));
-                result.rows.push(row.collect::<Result<_, _>>()?);
+                result.rows.push(|row| {
+                    (1..=columns).try_for_each(|column| {
+                        self.field(column).map(|value| row.text(value.as_deref()))
+                    })
+                })?;
             }
         }
         Ok(result)

@@ -78,7 +78,7 @@ pub(super) fn refusal(
 
 fn rows(lua: &Lua, result: &ResultSet) -> mlua::Result<Table> {
     let rows = lua.create_table_with_capacity(result.rows.len(), 0)?;
-    for (place, values) in (1_i64..).zip(&result.rows) {
+    for (place, values) in (1_i64..).zip(result.rows.iter()) {
         rows.raw_set(place, row(lua, values)?)?;
     }
     let table = lua.create_table()?;
@@ -90,11 +90,11 @@ fn rows(lua: &Lua, result: &ResultSet) -> mlua::Result<Table> {
 }
 
 /// A row as an array in which NULL leaves a gap.
-fn row(lua: &Lua, values: &[Option<String>]) -> mlua::Result<Table> {
-    let row = lua.create_table_with_capacity(values.len(), 0)?;
+fn row<'a>(lua: &Lua, values: impl Iterator<Item = Option<&'a str>>) -> mlua::Result<Table> {
+    let row = lua.create_table_with_capacity(values.size_hint().0, 0)?;
     for (place, value) in (1_i64..).zip(values) {
         if let Some(text) = value {
-            row.raw_set(place, text.as_str())?;
+            row.raw_set(place, text)?;
         }
     }
     Ok(row)

@@ -1,5 +1,6 @@
 //! The commands of a program one by one, in the order that another language decides.
 
+use super::names::Slot;
 use super::program::{Body, Operation, Program, Query};
 use super::step_buffers::StepBuffers;
 use super::variables::Variables;
@@ -18,13 +19,9 @@ impl Commands {
         Self { variables, buffers: StepBuffers::default() }
     }
 
-    /// Sets a variable, if a command has one of this name.
-    pub(crate) fn set(&mut self, program: &Program, name: &str, value: Value) {
-        let place = program.names.iter().position(|known| known == name);
-        if let Some(place) = place {
-            self.variables.keep();
-            self.variables.set(super::names::Slot(place as u32), value);
-        }
+    /// Sets a variable.
+    pub(crate) fn set(&mut self, slot: Slot, value: Value) {
+        self.variables.replace(slot, value);
     }
 
     /// The request of the SQL command at this place of a script.
@@ -40,6 +37,12 @@ impl Commands {
 }
 
 impl Program {
+    /// The variable of this name, if a command has one.
+    pub(crate) fn slot(&self, name: &str) -> Option<Slot> {
+        let place = self.names.iter().position(|known| known == name)?;
+        Some(Slot(place as u32))
+    }
+
     fn query(&self, script: usize, place: usize) -> Option<&Query> {
         match &self.scripts[script].get(place)?.operation {
             Operation::Query(query) => Some(query),

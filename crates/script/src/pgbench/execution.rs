@@ -162,10 +162,15 @@ impl Progress {
         Ok(())
     }
 
-    fn store_row(&mut self, columns: &[(String, Slot)], names: &[String], row: &[Option<String>]) {
+    fn store_row<'a>(
+        &mut self,
+        columns: &[(String, Slot)],
+        names: &[String],
+        row: impl Iterator<Item = Option<&'a str>>,
+    ) {
         for (name, field) in names.iter().zip(row) {
             if let Some((_, slot)) = columns.iter().find(|(column, _)| column == name) {
-                let value = field.as_deref().map_or(Value::Null, value_from_text);
+                let value = field.map_or(Value::Null, value_from_text);
                 self.variables.set(*slot, value);
             }
         }

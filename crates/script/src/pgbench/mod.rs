@@ -31,6 +31,7 @@ mod variables;
 
 pub(crate) use commands::Commands;
 pub use execution::PgbenchExecution;
+pub(crate) use names::Slot;
 pub use program::Program;
 
 use crate::problem::{Problem, Severity};

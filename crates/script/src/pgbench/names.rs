@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The index of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot(pub(super) u32);
+pub(crate) struct Slot(pub(super) u32);
 
 /// The prefix of the names of variables that rows set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,6 +33,11 @@ impl Variables {
         self.replaced.push((slot, replaced));
     }
 
+    /// Sets a variable for good: it cannot be undone.
+    pub(super) fn replace(&mut self, slot: Slot, value: Value) {
+        self.values[slot.0 as usize] = Some(value);
+    }
+
     /// Prefetches what the next transaction reads.
     pub(super) fn prefetch(&self) {
         prefetch(&self.values[..]);

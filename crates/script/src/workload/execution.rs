@@ -3,11 +3,12 @@
 use super::Program;
 use super::interpreter::{ASK, EXECUTE, FLUSH, Interpreter, QUEUE, SLEEP};
 use super::kinds::literal;
+use super::rows::{self, Columns};
 use crate::lua::{fault, message_of};
 use crate::pgbench::Commands;
 use crate::{Execution, Fault, Resume, Step};
 use dbdyno_model::{ConnectionId, Flow, Keep, Nanos, Purpose, Reply, Request, StatementId, Stream};
-use mlua::{IntoLua, MultiValue, Table, Thread, Value as LuaValue};
+use mlua::{MultiValue, Table, Thread, Value as LuaValue};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub(super) struct WorkloadExecution {
     queued: VecDeque<Option<(usize, Table)>>,
     /// Why the rows of a queued statement could not be stored.
     broken: Option<String>,
+    /// The columns of each script's statements.
+    columns: Vec<Vec<Columns>>,
     /// Whether the script has ended, and what it queued is waited for.
     is_ending: bool,
 }
@@ -54,6 +57,8 @@ struct Sent {
 impl WorkloadExecution {
     pub(super) fn new(program: Arc<Program>, interpreter: Interpreter) -> Self {
         let commands = Commands::new(&program.commands);
+        let unknown = |statements: &Vec<_>| statements.iter().map(|_| Columns::default()).collect();
+        let columns = program.declared.iter().map(unknown).collect();
         Self {
             program,
             interpreter,
@@ -66,6 +71,7 @@ impl WorkloadExecution {
             has_queued: false,
             queued: VecDeque::new(),
             broken: None,
+            columns,
             is_ending: false,
         }
     }
@@ -86,7 +92,7 @@ impl WorkloadExecution {
                 if self.is_ending {
                     return self.ended();
                 }
-                self.rows(reply).map_err(|error| message_of(&error))?
+                self.answer(reply).map_err(|error| message_of(&error))?
             }
             // What asking for rows returns; others ignore it.
             _ => match self.queued.back() {
@@ -189,49 +195,37 @@ impl WorkloadExecution {
         let declared = &self.program.declared[self.script][place];
         let is_text = self.program.commands.is_text(self.script, place);
         let dialect = self.program.settings.dialect;
-        for ((name, kind), given) in declared.parameters.iter().zip(yielded) {
+        let parameters = declared.parameters.iter().zip(&declared.slots);
+        for (((name, kind), slot), given) in parameters.zip(yielded) {
             let value = kind
                 .parameter(given)
                 .and_then(|value| if is_text { literal(value, dialect) } else { Ok(value) })
                 .map_err(|message| {
                     format!("parameter {name} of line {}: {message}", declared.line)
                 })?;
-            self.commands.set(&self.program.commands, name, value);
+            if let Some(slot) = slot {
+                self.commands.set(*slot, value);
+            }
         }
         Ok(place)
     }
 
     /// The rows of the statement that was waited for, each by the names of its columns.
-    fn rows(&mut self, reply: &Reply<'_>) -> mlua::Result<LuaValue> {
+    fn answer(&mut self, reply: &Reply<'_>) -> mlua::Result<LuaValue> {
         let Some(place) = self.awaited.take() else { return Ok(LuaValue::Nil) };
         let table = self.interpreter.lua.create_table()?;
         self.store(reply, place, &table)?;
         Ok(LuaValue::Table(table))
     }
 
-    fn store(&self, reply: &Reply<'_>, place: usize, table: &Table) -> mlua::Result<()> {
-        let lua = &self.interpreter.lua;
-        let kinds = &self.program.declared[self.script][place].columns;
-        table.raw_set("touched", reply.rows_touched)?;
+    fn store(&mut self, reply: &Reply<'_>, place: usize, table: &Table) -> mlua::Result<()> {
         // A procedure's rows may be followed by the end of the call itself, which has no columns.
-        if let Some(result) = reply.results.iter().rfind(|result| !result.columns.is_empty()) {
-            let kind_of = |column: &String| kinds.iter().find(|(name, _)| name == column);
-            let kinds: Vec<_> = result.columns.iter().map(kind_of).collect();
-            for values in &result.rows {
-                let row: Table = lua.create_table_with_capacity(0, values.len())?;
-                for ((name, kind), value) in result.columns.iter().zip(&kinds).zip(values) {
-                    if let Some(text) = value {
-                        let value = match kind {
-                            Some((_, kind)) => kind.column(lua, text)?,
-                            None => text.as_str().into_lua(lua)?,
-                        };
-                        row.raw_set(name.as_str(), value)?;
-                    }
-                }
-                table.raw_push(row)?;
-            }
-        }
-        Ok(())
+        let result = reply.results.iter().rfind(|result| !result.columns.is_empty());
+        let kinds = result.map_or(&[][..], |result| {
+            let declared = &self.program.declared[self.script][place].columns;
+            self.columns[self.script][place].kinds(&result.columns, declared)
+        });
+        rows::store(&self.interpreter.lua, table, reply.rows_touched, result, kinds)
     }
 
     /// The request for a statement: as of the other language, but rows are kept, and it may be a

@@ -6,6 +6,7 @@ use super::kinds::Kind;
 use crate::Problem;
 use crate::dist::{Span, Zipf, fnv1a, last_name, non_uniform, random_text};
 use crate::lua::{fault, message_of};
+use crate::pgbench::Slot;
 use crate::problem::Severity;
 use dbdyno_model::{Purpose, Scalar, Script, Stream, Value};
 use mlua::{Error, Function, IntoLua, Lua, LuaOptions, StdLib, Table};
@@ -32,6 +33,8 @@ pub(super) struct Declared {
     pub(super) line: u32,
     /// In the order in which a script passes them.
     pub(super) parameters: Vec<(String, Kind)>,
+    /// The variables of the commands that they set, where the text mentions them.
+    pub(super) slots: Vec<Option<Slot>>,
     pub(super) columns: Vec<(String, Kind)>,
 }
 
@@ -185,7 +188,8 @@ fn add_library(lua: &Lua, globals: &Table, declarations: &Declarations) -> mlua:
                     };
                 let mut declared = lock(&declarations);
                 let sql = sql.trim().trim_end_matches(';').to_owned();
-                declared.push(Declared { sql, line, parameters, columns });
+                let slots = Vec::new();
+                declared.push(Declared { sql, line, parameters, slots, columns });
                 Ok((declared.len(), None))
             },
         )?,

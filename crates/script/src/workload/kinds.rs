@@ -2,7 +2,7 @@
 
 use dbdyno_model::Value;
 use dbdyno_sql::Dialect;
-use mlua::{IntoLua, Lua, Value as LuaValue};
+use mlua::Value as LuaValue;
 
 /// How a value is sent, or what Lua gets of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,18 +48,6 @@ impl Kind {
                 return Err(format!("a {given} was given where {wanted} is declared"));
             }
         })
-    }
-
-    /// A column's value for a script; text that is no number stays text.
-    pub(super) fn column(self, lua: &Lua, text: &str) -> mlua::Result<LuaValue> {
-        match self {
-            Self::Int | Self::Double => match text.parse::<f64>() {
-                Ok(number) => number.into_lua(lua),
-                Err(_) => text.into_lua(lua),
-            },
-            Self::Boolean => matches!(text, "t" | "true" | "1").into_lua(lua),
-            Self::Text => text.into_lua(lua),
-        }
     }
 
     fn name(self) -> &'static str {

@@ -6,9 +6,10 @@ local getinfo = debug.getinfo -- scripts do not have it
 local statement = {}
 statement.__index = statement
 
--- The parameters by name, in the order in which they were declared to the engine.
+-- The parameters by name, in the order in which they were declared to the engine. They are sent before
+-- the statement is used again: one table is enough for all uses.
 local function values(self, given)
-   local all, names = {}, self.names
+   local all, names = self.values, self.names
    for place = 1, #names do
       all[place] = given and given[names[place]]
    end
@@ -42,7 +43,7 @@ function host.declare(sql, parameters, columns)
    if unknown then
       error(unknown, 2)
    end
-   return setmetatable({number = number, names = names}, statement)
+   return setmetatable({number = number, names = names, values = {}}, statement)
 end
 
 function host.flush()

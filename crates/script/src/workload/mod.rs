@@ -10,6 +10,7 @@ mod counters;
 mod execution;
 mod interpreter;
 mod kinds;
+mod rows;
 
 use crate::pgbench::{Compilation, Options};
 use crate::{Execution, Problem, pgbench};
@@ -61,8 +62,12 @@ pub fn compile(
     let loaded = Interpreter::load(scripts, variables, settings, 0);
     let loaded = loaded.map_err(|problem| vec![problem])?;
     let counters = loaded.counter_names();
-    let declared = loaded.into_declared();
+    let mut declared = loaded.into_declared();
     let commands = commands(scripts, &declared, settings)?;
+    for statement in declared.iter_mut().flatten() {
+        let names = statement.parameters.iter();
+        statement.slots = names.map(|(name, _)| commands.slot(name)).collect();
+    }
     let (scripts, variables) = (scripts.to_vec(), variables.clone());
     Ok(Program { settings, scripts, variables, commands, declared, counters })
 }

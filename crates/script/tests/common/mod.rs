@@ -85,7 +85,7 @@ pub(crate) fn row(columns: &[&str], fields: &[Option<&str>]) -> ResultSet {
     ResultSet {
         columns: columns.iter().map(|&name| name.into()).collect(),
         row_count: 1,
-        rows: vec![fields.iter().map(|field| field.map(Into::into)).collect()],
+        rows: [fields.iter().copied()].into_iter().collect(),
     }
 }
 

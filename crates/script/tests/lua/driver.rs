@@ -234,10 +234,7 @@ fn result_set(rows: &[Vec<Option<&str>>]) -> ResultSet {
     ResultSet {
         columns: (0..width).map(|column| format!("c{column}")).collect(),
         row_count: rows.len() as u64,
-        rows: rows
-            .iter()
-            .map(|row| row.iter().map(|value| value.map(str::to_owned)).collect())
-            .collect(),
+        rows: rows.iter().map(|row| row.iter().copied()).collect(),
     }
 }
 

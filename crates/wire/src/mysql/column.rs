@@ -38,7 +38,7 @@ pub(super) struct Column {
 
 impl Column {
     /// Reads a column definition; returns also its name.
-    pub(super) fn read(body: &[u8]) -> Result<(Self, String), ProtocolError> {
+    pub(super) fn read(body: &[u8]) -> Result<(Self, &[u8]), ProtocolError> {
         let mut fields = Fields(body);
         for _catalog_schema_table_and_its_origin in 0..4 {
             fields.sized_bytes()?;
@@ -50,70 +50,73 @@ impl Column {
         let type_code = fixed.u8()?;
         let is_unsigned = fixed.u16()? & UNSIGNED_FLAG != 0;
         let column = Self { type_code, is_unsigned, decimals: fixed.u8()? };
-        Ok((column, String::from_utf8_lossy(name).into_owned()))
+        Ok((column, name))
     }
 
-    /// Reads one value that is not NULL, as text.
-    pub(super) fn value(self, fields: &mut Fields<'_>) -> Result<String, ProtocolError> {
-        Ok(match self.type_code {
-            TINY => self.integer(fields.chunk::<1>()?),
-            SHORT => self.integer(fields.chunk::<2>()?),
-            LONG | INT24 => self.integer(fields.chunk::<4>()?),
-            LONGLONG => self.integer(fields.chunk::<8>()?),
-            YEAR => format!("{:04}", fields.u16()?),
-            FLOAT => self.float(f64::from(f32::from_le_bytes(fields.chunk()?)), true),
-            DOUBLE => self.float(f64::from_le_bytes(fields.chunk()?), false),
-            DATE | DATETIME | TIMESTAMP => self.date(fields)?,
-            TIME => self.time(fields)?,
-            NULL => String::new(),
-            _ => String::from_utf8_lossy(fields.sized_bytes()?).into_owned(),
-        })
+    /// Reads one value that is not NULL, and writes it as text.
+    pub(super) fn write(
+        self,
+        fields: &mut Fields<'_>,
+        text: &mut String,
+    ) -> Result<(), ProtocolError> {
+        match self.type_code {
+            TINY => self.write_integer(fields.chunk::<1>()?, text),
+            SHORT => self.write_integer(fields.chunk::<2>()?, text),
+            LONG | INT24 => self.write_integer(fields.chunk::<4>()?, text),
+            LONGLONG => self.write_integer(fields.chunk::<8>()?, text),
+            YEAR => _ = write!(text, "{:04}", fields.u16()?),
+            FLOAT => self.write_float(f64::from(f32::from_le_bytes(fields.chunk()?)), true, text),
+            DOUBLE => self.write_float(f64::from_le_bytes(fields.chunk()?), false, text),
+            DATE | DATETIME | TIMESTAMP => self.write_date(fields, text)?,
+            TIME => self.write_time(fields, text)?,
+            NULL => {}
+            _ => text.push_str(&String::from_utf8_lossy(fields.sized_bytes()?)),
+        }
+        Ok(())
     }
 
-    fn integer<const N: usize>(self, bytes: [u8; N]) -> String {
+    fn write_integer<const N: usize>(self, bytes: [u8; N], text: &mut String) {
         let is_negative = !self.is_unsigned && bytes[N - 1] & 0x80 != 0;
         let mut wide = [if is_negative { 0xff } else { 0 }; 8];
         wide[..N].copy_from_slice(&bytes);
-        if self.is_unsigned {
-            u64::from_le_bytes(wide).to_string()
+        _ = if self.is_unsigned {
+            write!(text, "{}", u64::from_le_bytes(wide))
         } else {
-            i64::from_le_bytes(wide).to_string()
-        }
+            write!(text, "{}", i64::from_le_bytes(wide))
+        };
     }
 
-    fn float(self, number: f64, is_single: bool) -> String {
+    fn write_float(self, number: f64, is_single: bool, text: &mut String) {
         if self.decimals <= FRACTION_DIGITS_MAX {
-            format!("{number:.*}", usize::from(self.decimals))
+            _ = write!(text, "{number:.*}", usize::from(self.decimals));
         } else if is_single {
-            (number as f32).to_string()
+            _ = write!(text, "{}", number as f32);
         } else {
-            let mut text = String::new();
-            dbdyno_model::write_double(&mut text, number);
-            text
+            dbdyno_model::write_double(text, number);
         }
     }
 
     /// A date, with the time of day where the type has one. Trailing zero fields are not sent.
-    fn date(self, fields: &mut Fields<'_>) -> Result<String, ProtocolError> {
+    fn write_date(self, fields: &mut Fields<'_>, text: &mut String) -> Result<(), ProtocolError> {
         let [low, high, month, day, hour, minute, second, rest @ ..] = sent::<11>(fields)?;
         let year = u16::from_le_bytes([low, high]);
-        let mut text = format!("{year:04}-{month:02}-{day:02}");
+        _ = write!(text, "{year:04}-{month:02}-{day:02}");
         if self.type_code != DATE {
             _ = write!(text, " {hour:02}:{minute:02}:{second:02}");
-            self.write_fraction(u32::from_le_bytes(rest), &mut text);
+            self.write_fraction(u32::from_le_bytes(rest), text);
         }
-        Ok(text)
+        Ok(())
     }
 
     /// A duration: days are counted as hours.
-    fn time(self, fields: &mut Fields<'_>) -> Result<String, ProtocolError> {
+    fn write_time(self, fields: &mut Fields<'_>, text: &mut String) -> Result<(), ProtocolError> {
         let [is_negative, a, b, c, d, hour, minute, second, rest @ ..] = sent::<12>(fields)?;
         let days = u64::from(u32::from_le_bytes([a, b, c, d]));
         let hours = days * 24 + u64::from(hour);
         let sign = if is_negative == 0 { "" } else { "-" };
-        let mut text = format!("{sign}{hours:02}:{minute:02}:{second:02}");
-        self.write_fraction(u32::from_le_bytes(rest), &mut text);
-        Ok(text)
+        _ = write!(text, "{sign}{hours:02}:{minute:02}:{second:02}");
+        self.write_fraction(u32::from_le_bytes(rest), text);
+        Ok(())
     }
 
     fn write_fraction(self, micros: u32, text: &mut String) {
@@ -142,7 +145,9 @@ mod tests {
 
     fn text(type_code: u8, is_unsigned: bool, decimals: u8, bytes: &[u8]) -> String {
         let mut fields = Fields(bytes);
-        let text = Column { type_code, is_unsigned, decimals }.value(&mut fields).expect("whole");
+        let column = Column { type_code, is_unsigned, decimals };
+        let mut text = String::new();
+        column.write(&mut fields, &mut text).expect("whole");
         assert!(fields.0.is_empty(), "{type_code}");
         text
     }
@@ -190,7 +195,7 @@ mod tests {
     fn a_time_that_lies_is_malformed() {
         for bytes in [&b"\x0c\0"[..], b"\x0d\0\0\0\0\0\0\0\0\0\0\0\0\0", b"", b"\xfb"] {
             let column = Column { type_code: TIME, is_unsigned: false, decimals: 6 };
-            assert!(column.value(&mut Fields(bytes)).is_err(), "{bytes:?}");
+            assert!(column.write(&mut Fields(bytes), &mut String::new()).is_err(), "{bytes:?}");
         }
     }
 }

@@ -11,11 +11,13 @@ use super::fields::Fields;
 use super::packet::{self, BODY_BYTES_MAX, ERROR};
 use super::pending::{Pending, Purpose, Stage};
 use super::rows::Format;
-use super::statements::{Preparation, Preparations};
+use super::statements::{Preparation, Preparations, Prepared};
+use crate::column_names::ColumnNames;
 use crate::event::{Outcome, PrepareFailure};
 use crate::reply_builder::ReplyBuilder;
 use crate::{ProtocolError, ReceiveBuffer};
 use dbdyno_model::{Flow, Keep, Queue, Reply, ServerError, StatementId};
+use std::sync::Arc;
 
 /// The first byte of an OK packet.
 const DONE: u8 = 0;
@@ -43,6 +45,7 @@ pub(super) struct Exchange {
     pub(super) format: Format,
     /// The columns of the result set, when its rows are kept.
     columns: Vec<Column>,
+    names: ColumnNames,
     /// The parameters of the statement being prepared, in order.
     pub(super) order: Vec<u16>,
     /// The answer has been delivered and is cleared before the next one.
@@ -63,6 +66,7 @@ impl Exchange {
             deprecates_eof: false,
             format: Format::Text,
             columns: Vec::new(),
+            names: ColumnNames::default(),
             order: Vec::new(),
             delivered: false,
             answer: ReplyBuilder::default(),
@@ -147,7 +151,8 @@ impl Exchange {
             return Err(ProtocolError::Malformed("an invalid number of columns"));
         }
         self.columns.clear();
-        self.answer.begin_columns();
+        let known = self.oldest_prepared().map(|prepared| Arc::clone(&prepared.columns));
+        self.names.begin(known.unwrap_or_default());
         self.stage = Stage::Columns { left: count + u64::from(!self.deprecates_eof) };
         Ok(())
     }
@@ -157,16 +162,36 @@ impl Exchange {
         if is_definition && oldest_keep(&self.queue) != Keep::None {
             let (column, name) = Column::read(body)?;
             self.columns.push(column);
-            self.answer.column(name);
+            self.names.add(name)?;
         }
-        self.stage = if left > 1 { Stage::Columns { left: left - 1 } } else { Stage::Rows };
+        if left > 1 {
+            self.stage = Stage::Columns { left: left - 1 };
+        } else {
+            self.stage = Stage::Rows;
+            self.on_columns_end();
+        }
         Ok(())
+    }
+
+    fn on_columns_end(&mut self) {
+        if oldest_keep(&self.queue) == Keep::None {
+            return;
+        }
+        let names = self.names.end();
+        if let Some(prepared) = self.oldest_prepared() {
+            prepared.columns = Arc::clone(&names);
+        }
+        self.answer.set_columns(names);
+    }
+
+    fn oldest_prepared(&mut self) -> Option<&mut Prepared> {
+        self.preparations.prepared(self.queue.front()?.place?)
     }
 
     #[inline]
     fn on_row(&mut self, body: &[u8]) -> Result<(), ProtocolError> {
         let (columns, format) = (&self.columns, self.format);
-        self.answer.row_of(oldest_keep(&self.queue), || format.read(columns, body))
+        self.answer.row_of(oldest_keep(&self.queue), |row| format.read(columns, body, row))
     }
 
     /// The newer end of a result set has the format of an OK packet.

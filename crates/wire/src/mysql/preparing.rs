@@ -9,6 +9,7 @@ use super::statements::{Preparation, Prepared};
 use crate::ProtocolError;
 use crate::event::Outcome;
 use dbdyno_model::{FailureClass, ServerError};
+use std::sync::Arc;
 
 /// The error that the server cannot prepare statements of this kind.
 const NOT_PREPARABLE: &str = "1295";
@@ -25,7 +26,7 @@ impl Exchange {
         let (columns, parameters) = (fields.u16()?, fields.u16()?);
         if usize::from(parameters) == self.order.len() {
             let slots = self.order.iter().map(|&parameter| Slot::new(parameter)).collect();
-            self.note(Preparation::Ready(Prepared { number, slots }));
+            self.note(Preparation::Ready(Prepared { number, slots, columns: Arc::default() }));
         } else {
             self.answer.fail(miscounted(parameters, self.order.len()));
             // It is of no use, and the server limits the number of all that are open.

@@ -3,7 +3,7 @@
 use super::column::Column;
 use super::fields::Fields;
 use crate::ProtocolError;
-use crate::reply_builder::Row;
+use dbdyno_model::RowWriter;
 
 /// Stands for NULL in place of a length.
 const NULL: u8 = 0xfb;
@@ -19,55 +19,61 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    pub(super) fn read(self, columns: &[Column], body: &[u8]) -> Result<Row, ProtocolError> {
+    pub(super) fn read(
+        self,
+        columns: &[Column],
+        body: &[u8],
+        row: &mut RowWriter<'_>,
+    ) -> Result<(), ProtocolError> {
         match self {
-            Self::Text => text(columns.len(), body),
-            Self::Binary => binary(columns, body),
+            Self::Text => text(columns.len(), body, row),
+            Self::Binary => binary(columns, body, row),
         }
     }
 }
 
 /// A row of the text protocol: values, each preceded by its length.
-fn text(columns: usize, body: &[u8]) -> Result<Row, ProtocolError> {
+fn text(columns: usize, body: &[u8], row: &mut RowWriter<'_>) -> Result<(), ProtocolError> {
     let mut fields = Fields(body);
-    (0..columns).map(|_| text_value(&mut fields)).collect()
-}
-
-fn text_value(fields: &mut Fields<'_>) -> Result<Option<String>, ProtocolError> {
-    if let [NULL, rest @ ..] = fields.0 {
-        fields.0 = rest;
-        return Ok(None);
+    for _ in 0..columns {
+        if let [NULL, rest @ ..] = fields.0 {
+            fields.0 = rest;
+            row.text(None);
+        } else {
+            row.text(Some(&String::from_utf8_lossy(fields.sized_bytes()?)));
+        }
     }
-    Ok(Some(String::from_utf8_lossy(fields.sized_bytes()?).into_owned()))
+    Ok(())
 }
 
 /// A row of the binary protocol: a NULL bitmap, then the other values.
-fn binary(columns: &[Column], body: &[u8]) -> Result<Row, ProtocolError> {
+fn binary(columns: &[Column], body: &[u8], row: &mut RowWriter<'_>) -> Result<(), ProtocolError> {
     let mut fields = Fields(body);
     if fields.u8()? != 0 {
         return Err(ProtocolError::Malformed("a binary row with a wrong first byte"));
     }
     let nulls = fields.bytes((columns.len() + NULL_MAP_OFFSET).div_ceil(8))?;
-    let is_null = |bit: usize| nulls[bit / 8] >> (bit % 8) & 1 == 1;
-    let value = |(number, column): (usize, &Column)| {
-        if is_null(number + NULL_MAP_OFFSET) {
-            Ok(None)
+    for (column, bit) in columns.iter().zip(NULL_MAP_OFFSET..) {
+        if nulls[bit / 8] >> (bit % 8) & 1 == 1 {
+            row.text(None);
         } else {
-            column.value(&mut fields).map(Some)
+            row.value(|text| column.write(&mut fields, text))?;
         }
-    };
-    columns.iter().enumerate().map(value).collect()
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::text;
+    use dbdyno_model::Rows;
 
     #[test]
     fn a_text_row_has_null_and_empty_values() {
-        let row = text(3, b"\x01a\xfb\x00").expect("whole");
-        assert_eq!(row, [Some("a".to_owned()), None, Some(String::new())]);
-        assert!(text(4, b"\x01a\xfb\x00").is_err());
-        assert!(text(1, b"\x05abc").is_err());
+        let mut rows = Rows::default();
+        rows.push(|row| text(3, b"\x01a\xfb\x00", row)).expect("whole");
+        assert_eq!(rows, [[Some("a"), None, Some("")]].into_iter().collect());
+        assert!(rows.push(|row| text(4, b"\x01a\xfb\x00", row)).is_err());
+        assert!(rows.push(|row| text(1, b"\x05abc", row)).is_err());
     }
 }

@@ -5,6 +5,7 @@
 
 use super::parameter::{self, Slot};
 use dbdyno_model::{PreparedId, StatementId};
+use std::sync::Arc;
 
 /// A statement's index on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub(super) struct Prepared {
     /// Its number on the server.
     pub(super) number: u32,
     pub(super) slots: Box<[Slot]>,
+    /// The names of the columns of its last result set.
+    pub(super) columns: Arc<[String]>,
 }
 
 /// The states of one connection's statements.

@@ -11,13 +11,13 @@ use super::encode;
 use super::message::{self, Message};
 use super::pending::{Pending, Purpose};
 use super::prepared::{Preparation, Preparations, Slot, Types};
-use super::reply_builder::ReplyBuilder;
+use super::reply_builder::{ReplyBuilder, column_names};
 use super::session_facts::SessionFacts;
 use super::stage::Stage;
 use crate::event::{Outcome, PrepareFailure};
 use crate::{ProtocolError, ReceiveBuffer};
 use dbdyno_model::{
-    FailureClass, Flow, Queue, Reply, ServerError, Statement, StatementId, prefetch,
+    FailureClass, Flow, Keep, Queue, Reply, ServerError, Statement, StatementId, prefetch,
 };
 use std::sync::Arc;
 
@@ -175,7 +175,10 @@ impl Exchange {
             b'C' => return Ok(self.on_complete(oldest, message.body)),
             b'I' if !oldest.ends_synchronized() => return Ok(self.finish()),
             b'Z' => return self.on_ready(oldest, before, message.body, out),
-            b'T' => self.answer.begin_rows(oldest.keep, message.body)?,
+            b'T' | b'n' if before == Stage::Described => self.describe(oldest, message)?,
+            b'T' if oldest.keep != Keep::None => {
+                self.answer.set_columns(column_names(message.body)?);
+            }
             b't' => self.learn(oldest, message.body)?,
             b'E' => return self.on_error(oldest, message.body),
             b'G' | b'H' | b'W' => return Ok(self.on_copy(oldest, message.tag, out)),
@@ -186,6 +189,9 @@ impl Exchange {
 
     #[inline]
     fn on_complete(&mut self, oldest: Pending, tag: &[u8]) -> Option<Outcome> {
+        if let (Some(slot), true) = (oldest.slot, oldest.keep != Keep::None) {
+            self.answer.set_columns(self.preparations.columns(slot));
+        }
         self.answer.complete(oldest.keep, tag);
         if tag.starts_with(b"ALTER ") {
             self.preparations.retire_all();
@@ -348,6 +354,15 @@ impl Exchange {
             Some(slot) => self.preparations.learn(slot, body),
             None => Err(unexpected(b't', self.stage)),
         }
+    }
+
+    /// The answer to the Describe that was sent when a statement was prepared.
+    fn describe(&mut self, oldest: Pending, message: Message<'_>) -> Result<(), ProtocolError> {
+        let Some(slot) = oldest.slot else { return Err(unexpected(message.tag, self.stage)) };
+        let has_rows = message.tag == b'T';
+        let columns = if has_rows { column_names(message.body)? } else { Arc::default() };
+        self.preparations.describe(slot, columns);
+        Ok(())
     }
 
     fn forget_unfinished_preparation(&mut self, slot: Slot) {

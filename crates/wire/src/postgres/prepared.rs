@@ -7,6 +7,7 @@ use super::message::Fields;
 use crate::ProtocolError;
 use dbdyno_model::{PreparedId, StatementId, prefetch};
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// The state of a statement on this connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,13 +65,16 @@ pub(crate) struct Slot(pub(crate) u32);
 #[derive(Debug)]
 pub(crate) struct Preparations {
     places: Vec<Preparation>,
+    /// The names of the columns of those that return rows, as described when they were prepared.
+    columns: Vec<Arc<[String]>>,
     /// How many of them belong to the plan.
     planned: usize,
 }
 
 impl Preparations {
     pub(crate) fn of(statements: usize) -> Self {
-        Self { places: vec![Preparation::Absent; statements], planned: statements }
+        let places = vec![Preparation::Absent; statements];
+        Self { places, columns: Vec::new(), planned: statements }
     }
 
     /// For a new session: the server does not know them.
@@ -124,6 +128,20 @@ impl Preparations {
         let types = (0..count).map(|_| fields.u32()).collect::<Result<Vec<u32>, _>>()?;
         self.set(slot, Preparation::Ready(types[..].into()));
         Ok(())
+    }
+
+    /// Notes the columns of a statement that is described: none for one that returns no rows.
+    pub(crate) fn describe(&mut self, slot: Slot, columns: Arc<[String]>) {
+        let place = slot.0 as usize;
+        if place >= self.columns.len() {
+            self.columns.resize(place + 1, Arc::default());
+        }
+        self.columns[place] = columns;
+    }
+
+    /// The columns of a statement that has been prepared.
+    pub(crate) fn columns(&self, slot: Slot) -> Arc<[String]> {
+        self.columns.get(slot.0 as usize).cloned().unwrap_or_default()
     }
 
     /// Prefetches what the next request reads.

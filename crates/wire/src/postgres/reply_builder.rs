@@ -3,30 +3,14 @@
 use super::message::Fields;
 use crate::ProtocolError;
 pub(crate) use crate::reply_builder::ReplyBuilder;
-use crate::reply_builder::Row;
-use dbdyno_model::Keep;
+use dbdyno_model::{Keep, RowWriter};
+use std::sync::Arc;
 
 impl ReplyBuilder {
-    /// A `RowDescription`: a result set with rows begins.
-    pub(crate) fn begin_rows(&mut self, keep: Keep, body: &[u8]) -> Result<(), ProtocolError> {
-        /// Table, attribute, type, its size and modifier, format: the fields after each name.
-        const AFTER_NAME_BYTES: usize = 18;
-        if keep == Keep::None {
-            return Ok(());
-        }
-        self.begin_columns();
-        let mut fields = Fields(body);
-        for _ in 0..fields.u16()? {
-            self.column(fields.text()?);
-            fields.bytes(AFTER_NAME_BYTES)?;
-        }
-        Ok(())
-    }
-
     /// A `DataRow`.
     #[inline]
     pub(crate) fn row(&mut self, keep: Keep, body: &[u8]) -> Result<(), ProtocolError> {
-        self.row_of(keep, || row_values(body))
+        self.row_of(keep, |row| write_row(body, row))
     }
 
     /// A `CommandComplete`: a statement is complete.
@@ -41,22 +25,33 @@ impl ReplyBuilder {
     }
 }
 
-fn row_values(body: &[u8]) -> Result<Row, ProtocolError> {
+/// The names of the columns in a `RowDescription`.
+pub(crate) fn column_names(body: &[u8]) -> Result<Arc<[String]>, ProtocolError> {
+    /// Table, attribute, type, its size and modifier, format: the fields after each name.
+    const AFTER_NAME_BYTES: usize = 18;
     let mut fields = Fields(body);
     let count = fields.u16()?;
-    (0..count).map(|_| row_value(&mut fields)).collect()
+    let mut name = || {
+        let name = fields.text()?;
+        fields.bytes(AFTER_NAME_BYTES)?;
+        Ok(name)
+    };
+    (0..count).map(|_| name()).collect()
 }
 
-fn row_value(fields: &mut Fields<'_>) -> Result<Option<String>, ProtocolError> {
-    match fields.i32()? {
-        -1 => Ok(None),
-        length => {
-            let length = usize::try_from(length)
-                .map_err(|_| ProtocolError::Malformed("a value of negative length"))?;
-            let value = fields.bytes(length)?;
-            Ok(Some(String::from_utf8_lossy(value).into_owned()))
+fn write_row(body: &[u8], row: &mut RowWriter<'_>) -> Result<(), ProtocolError> {
+    let mut fields = Fields(body);
+    for _ in 0..fields.u16()? {
+        match fields.i32()? {
+            -1 => row.text(None),
+            length => {
+                let length = usize::try_from(length)
+                    .map_err(|_| ProtocolError::Malformed("a value of negative length"))?;
+                row.text(Some(&String::from_utf8_lossy(fields.bytes(length)?)));
+            }
         }
     }
+    Ok(())
 }
 
 /// The number at the end of a command tag such as `UPDATE 3` or `INSERT 0 1`; rows that were only

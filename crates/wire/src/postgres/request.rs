@@ -202,8 +202,8 @@ impl Exchange {
         let Parameterized { statement, keep, flow, .. } = request;
         let parses = prepares || slot.is_none();
         let first = if parses { Stage::Parsing } else { Stage::Parsed };
-        if keep != Keep::None {
-            encode::describe_portal(out); // the names of the columns are needed
+        if keep != Keep::None && slot.is_none() {
+            encode::describe_portal(out); // a prepared statement's columns are known
         }
         match flow {
             Flow::Wait => encode::execute_and_sync(out),

@@ -114,10 +114,7 @@ fn other_bind(name: &str, types: &[u32], parameters: &[Value], out: &mut BytesMu
     assert!(frontend::bind("", name, formats, typed, write, [], out).is_ok());
 }
 
-fn other_execute(keep: Keep, flow: Flow, out: &mut BytesMut) {
-    if keep != Keep::None {
-        frontend::describe(b'P', "", out).expect("short");
-    }
+fn other_execute(flow: Flow, out: &mut BytesMut) {
     frontend::execute("", 0, out).expect("short");
     if flow == Flow::Wait {
         frontend::sync(out);
@@ -180,7 +177,7 @@ proptest! {
         let own = encode(&mut prepared(&types), &values, keep, flow);
         let mut reference = BytesMut::new();
         other_bind("s0", &types, &values, &mut reference);
-        other_execute(keep, flow, &mut reference);
+        other_execute(flow, &mut reference);
         prop_assert_eq!(own, reference.to_vec());
     }
 
@@ -192,7 +189,10 @@ proptest! {
         let mut reference = BytesMut::new();
         frontend::parse("", &sql, [], &mut reference).expect("no zero byte");
         other_bind("", &[], &values, &mut reference);
-        other_execute(keep, flow, &mut reference);
+        if keep != Keep::None {
+            frontend::describe(b'P', "", &mut reference).expect("short");
+        }
+        other_execute(flow, &mut reference);
         prop_assert_eq!(own, reference.to_vec());
     }
 
@@ -210,7 +210,7 @@ proptest! {
         let mut reference = BytesMut::new();
         frontend::parse("", "select $1 + $2", [20, 21], &mut reference).expect("no zero byte");
         other_bind("", &[], &values, &mut reference);
-        other_execute(keep, flow, &mut reference);
+        other_execute(flow, &mut reference);
         prop_assert_eq!(own, reference.to_vec());
     }
 
