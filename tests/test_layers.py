@@ -72,10 +72,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "explain",
         "formatting",
+        "home",
         "model",
         "report",
         "run",
+        "servers",
         "store",
+        "workloads",
     },
     "cli": {
         "analysis",

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Mapping
 from datetime import timedelta
+from http import HTTPStatus
 from importlib import metadata
 from typing import Any
 
@@ -21,11 +22,20 @@ from dbdyno.model.record import RunRecord
 from dbdyno.run.grammar import names_and_tags, span_ns
 from dbdyno.serve.commands import object_of, word
 from dbdyno.serve.intervals import IntervalResult, Intervals, intervals_of
-from dbdyno.serve.live import Event, Live
+from dbdyno.serve.live import Event, Live, RunState
 from dbdyno.serve.metrics import MEDIA_TYPE, exposition
-from dbdyno.serve.operations import VERSION, NoQuery, Operation, described, query_of
+from dbdyno.serve.operations import (
+    VERSION,
+    NoQuery,
+    Operation,
+    body_of,
+    described,
+    object_from,
+    query_of,
+)
 from dbdyno.serve.reading import Reader, run_named
 from dbdyno.serve.replies import Problem, json_reply
+from dbdyno.serve.starting import RunRequest, Started, start, stop
 from dbdyno.store.summary import MadeFor, RunFilter, RunSummary, State, list_runs
 
 PING_S = 15
@@ -107,6 +117,21 @@ class Api:
         self._live = live
         self.operations = [
             Operation(path="/runs", answer=self.runs, takes=RunQuery, returns=RunList),
+            Operation(
+                path="/runs",
+                method="POST",
+                answer=self.start,
+                body=RunRequest,
+                returns=Started,
+                status=HTTPStatus.ACCEPTED,
+            ),
+            Operation(
+                path="/runs/{run_id}/stop",
+                method="POST",
+                answer=self.stop,
+                returns=RunState,
+                status=HTTPStatus.ACCEPTED,
+            ),
             Operation(path="/runs/{run_id}", answer=self.run, returns=RunRecord),
             Operation(
                 path="/runs/{run_id}/intervals",
@@ -136,6 +161,16 @@ class Api:
     def runs(self, query: RunQuery) -> RunList:
         """The list of runs, newest first: as from dbdyno runs."""
         return RunList(runs=query.chosen())
+
+    def start(self, request: RunRequest) -> Started:
+        """Starts a run, after the checks of the command line; it outlives this server."""
+        return start(request)
+
+    def stop(self, _query: NoQuery, run_id: str) -> RunState:
+        """Ends a run as Ctrl-C does: what was measured is kept."""
+        folder = run_named(run_id)
+        stop(folder)
+        return RunState(run_id=folder.name, status="running")
 
     def run(self, _query: NoQuery, run_id: str) -> RunRecord:
         """The record of a run, with the numbers so far while it lasts: as from dbdyno report."""
@@ -216,7 +251,9 @@ def _sent(event: Event) -> ServerSentEvent:
 
 def _endpoint(operation: Operation) -> Any:
     async def endpoint(request: Request) -> Response:
-        query = query_of(request.query_params.multi_items(), operation.takes)
+        query: msgspec.Struct = query_of(request.query_params.multi_items(), operation.takes)
+        if operation.body is not None:
+            query = object_from(await body_of(request), operation.body)
         names: Mapping[str, str] = request.path_params
         if inspect.iscoroutinefunction(operation.answer):
             last = request.headers.get("last-event-id", "")

@@ -20,7 +20,7 @@ from dbdyno.errors import DbdynoError
 PATIENCE_S = 300
 _AT_ONCE = BoundedSemaphore(2)
 _NICENESS = 10
-_COMMAND = (sys.executable, "-m", "dbdyno")
+COMMAND = (sys.executable, "-m", "dbdyno")
 
 
 class _Told(msgspec.Struct):
@@ -45,13 +45,18 @@ def word(text: str) -> str:
 def object_of(words: Sequence[str]) -> msgspec.Raw:
     """The object that a command prints with --json."""
     printed = _run([*words, "--json"]).stdout
+    if (error := error_of(printed)) is not None:
+        raise error
+    return msgspec.Raw(printed.strip())
+
+
+def error_of(printed: bytes) -> DbdynoError | None:
+    """The error that a command has printed with --json; None if it is a result."""
     try:
         failed = msgspec.json.decode(printed, type=_Failed).error
-    except msgspec.DecodeError as error:
-        raise DbdynoError("failed", f"dbdyno {' '.join(words)} ended without a result") from error
-    if failed is not None:
-        raise DbdynoError(failed.code, failed.message, failed.hint)
-    return msgspec.Raw(printed.strip())
+    except msgspec.DecodeError:
+        return DbdynoError("failed", "the command ended without a result")
+    return DbdynoError(failed.code, failed.message, failed.hint) if failed else None
 
 
 def page_of(words: Sequence[str], into: str) -> str:
@@ -70,7 +75,7 @@ def _run(words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
     with (
         _AT_ONCE,
         subprocess.Popen(
-            [*_COMMAND, *words],
+            [*COMMAND, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

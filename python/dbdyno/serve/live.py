@@ -69,7 +69,7 @@ class Report(Struct, frozen=True, kw_only=True):
     explanation: Explanation
 
 
-class State(Struct, frozen=True, kw_only=True):
+class RunState(Struct, frozen=True, kw_only=True):
     """How a run stands: the last event of its stream."""
 
     run_id: str
@@ -211,7 +211,7 @@ class Live:
                         yield event
                 finally:
                     live.watchers -= 1
-            state = State(run_id=folder.name, status=read_record(folder).status)
+            state = RunState(run_id=folder.name, status=read_record(folder).status)
             yield Event(kind="state", data=state)
         finally:
             self._streams -= 1

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from starlette.requests import Request
 
 from dbdyno.errors import DbdynoError
 
 Query = TypeVar("Query", bound=msgspec.Struct)
 VERSION = "/api/v1"
+BODY_MAX = 1 << 16
 _PATH_PARAMETERS = {"run_id": "The name of a run, or last.", "study_id": "The name of a study."}
 
 
@@ -30,6 +32,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     takes: type[msgspec.Struct] = NoQuery
     method: Literal["GET", "POST"] = "GET"
     status: int = 200
+    body: type[msgspec.Struct] | None = None
+    """What a request contains, as JSON; given to ``answer`` instead of the query."""
     media_type: str = "application/json"
 
     @property
@@ -61,14 +65,33 @@ def query_of(given: Sequence[tuple[str, str]], kind: type[Query]) -> Query:
         raise DbdynoError("usage", f"parameters: {error}", "See /openapi.json.") from error
 
 
+async def body_of(request: Request) -> bytes:
+    """What a request contains, which is never much."""
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > BODY_MAX:
+            raise DbdynoError("usage", "the request is too long")
+    return content
+
+
+def object_from(content: bytes, kind: type[Query]) -> Query:
+    """The object in a request."""
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.DecodeError as error:
+        raise DbdynoError("usage", f"the request: {error}", "See /openapi.json.") from error
+
+
 def described(operations: Sequence[Operation], problem: type, version: str) -> dict[str, Any]:
     """The description of all operations, as OpenAPI 3.1 has it."""
-    types = [one.returns for one in operations]
     queries = [one.takes for one in operations]
+    bodies = [one.body for one in operations if one.body]
+    kinds = [*(one.returns for one in operations), *queries, *bodies, problem]
     schemas, components = msgspec.json.schema_components(
-        [*types, *queries, problem], ref_template="#/components/schemas/{name}"
+        kinds, ref_template="#/components/schemas/{name}"
     )
-    shown = dict(zip([id(kind) for kind in [*types, *queries, problem]], schemas, strict=True))
+    shown = dict(zip(map(id, kinds), schemas, strict=True))
     failure = {
         "description": "A problem (RFC 9457).",
         "content": {"application/problem+json": {"schema": shown[id(problem)]}},
@@ -79,6 +102,7 @@ def described(operations: Sequence[Operation], problem: type, version: str) -> d
             "summary": one.summary,
             "operationId": one.answer.__name__,
             "parameters": [*_in_path(one), *_in_query(one, components)],
+            **_body(one, shown),
             "responses": {
                 str(one.status): {
                     "description": one.summary,
@@ -98,6 +122,13 @@ def described(operations: Sequence[Operation], problem: type, version: str) -> d
             "schemas": {name: its for name, its in components.items() if name not in taken},
         },
     }
+
+
+def _body(operation: Operation, shown: Mapping[int, Any]) -> dict[str, Any]:
+    if operation.body is None:
+        return {}
+    content = {"application/json": {"schema": shown[id(operation.body)]}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def _in_path(operation: Operation) -> list[dict[str, Any]]:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
 from markupsafe import Markup
 from msgspec import structs
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from dbdyno.errors import DbdynoError
@@ -26,12 +27,14 @@ from dbdyno.serve.access import TOKEN_PARAMETER, Access, without_token
 from dbdyno.serve.api import RunQuery
 from dbdyno.serve.commands import object_of, page_of, word
 from dbdyno.serve.live import Live, Report
-from dbdyno.serve.operations import query_of
-from dbdyno.serve.reading import Reader
+from dbdyno.serve.operations import body_of, query_of
+from dbdyno.serve.reading import Reader, run_named
 from dbdyno.serve.replies import REPORT_POLICY, Problem, html_reply
+from dbdyno.serve.starting import RunRequest, servers, start, stop
 from dbdyno.store.errors import LeftOut
 from dbdyno.store.listing import runs_folder
 from dbdyno.store.studies import list_studies
+from dbdyno.workloads.registry import all_workloads
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _LISTED = 200
@@ -39,7 +42,13 @@ _TOP = '<header class="top">'
 """Where the links belong in a page that a command has written."""
 NOW = ("waits", "locks")
 """The sections of a report that show what happens now, and cost little."""
-LINKS = (("/", "Runs"), ("/studies", "Studies"), ("/history", "History"), ("/doctor", "This host"))
+LINKS = (
+    ("/", "Runs"),
+    ("/start", "Start"),
+    ("/studies", "Studies"),
+    ("/history", "History"),
+    ("/doctor", "This host"),
+)
 """The pages that every page leads to."""
 
 
@@ -57,6 +66,9 @@ class Pages:
             Route("/", self.runs),
             Route("/runs/{run_id}", self.run),
             Route("/runs/{run_id}/now", self.now),
+            Route("/start", self.form),
+            Route("/start", self.start, methods=["POST"]),
+            Route("/runs/{run_id}/stop", self.stop, methods=["POST"]),
             Route("/compare", self.compare),
             Route("/history", self.history),
             Route("/studies", self.studies),
@@ -100,6 +112,37 @@ class Pages:
         if live is None:
             return Response(status_code=HTTPStatus.NO_CONTENT)
         return html_reply(await run_in_threadpool(live.now.of, live.run))
+
+    def form(self, request: Request) -> Response:
+        """What can be started, with the command that does the same."""
+        given = _fields(request.query_params.multi_items())
+        asked = _asked(given) if given else None
+        if asked is not None:
+            asked.check()
+        return html_reply(
+            _shown(
+                "start.html",
+                title="Start a run",
+                workloads=[*all_workloads()],
+                servers=servers(),
+                given=given,
+                command=f"dbdyno {' '.join(asked.words())}" if asked else "",
+                may_change=self._access.may_change(request),
+            )
+        )
+
+    async def start(self, request: Request) -> Response:
+        """Start the run of the form; lead to its page, or to the list until it has one."""
+        given = _fields(parse_qsl((await body_of(request)).decode("utf-8", "replace")))
+        started = await run_in_threadpool(start, _asked(given))
+        onward = f"/runs/{started.run_id}" if started.run_id else "/"
+        return RedirectResponse(onward, HTTPStatus.SEE_OTHER)
+
+    async def stop(self, request: Request) -> Response:
+        """End a run as Ctrl-C does."""
+        folder = run_named(request.path_params["run_id"])
+        await run_in_threadpool(stop, folder)
+        return RedirectResponse(f"/runs/{folder.name}", HTTPStatus.SEE_OTHER)
 
     def compare(self, request: Request) -> Response:
         """Two runs compared, the older one first."""
@@ -201,6 +244,16 @@ def entry_page(access: Access, request: Request) -> HTMLResponse | None:
         secure=request.scope["scheme"] == "https",
     )
     return reply
+
+
+def _fields(given: Sequence[tuple[str, str]]) -> dict[str, str]:
+    return {name: value.strip() for name, value in given if value.strip()}
+
+
+def _asked(given: dict[str, str]) -> RunRequest:
+    tags = [("tags", tag) for tag in given.get("tags", "").split()]
+    others = [(name, value) for name, value in given.items() if name != "tags"]
+    return query_of([*others, *tags], RunRequest)
 
 
 def _words(given: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ GENERAL = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # with less, a form of ours would have no origin
     "x-content-type-options": "nosniff",
 }
 
