@@ -1,5 +1,6 @@
 """Workloads behind ODBC, as users run them: loaded, measured, checked, no password stored."""
 
+import re
 import subprocess
 import sys
 from textwrap import fill
@@ -12,7 +13,7 @@ from dbdyno.databases.oracle.column_types import type_of, word_of
 from dbdyno.databases.oracle.dialect import OracleDialect
 from dbdyno.databases.oracle.over_odbc import ADAPTER as ORACLE
 from dbdyno.workloads.base import Workload
-from dbdyno.workloads.registry import find_workload
+from dbdyno.workloads.registry import all_workloads, find_workload
 from tests.engine.odbc import Behind, behind
 from tests.support.ended import record_of
 from tests.workloads.shop.workload import SHOP
@@ -170,3 +171,23 @@ def test_oracle_has_scripts_of_its_own(name) -> None:
     (script,) = workload.scripts(workload.complete({}), ORACLE.sql_dialect)
     assert "systimestamp" in script.text
     assert "now()" not in script.text
+
+
+# Oracle's reserved words, as far as somebody could name a column so.
+RESERVED = """
+    access audit check cluster column comment compress current date decimal default exclusive file
+    float identified immediate increment index initial integer level lock long mode number offline
+    online option order prior public raw resource row rowid rownum rows session share size smallint
+    start successful synonym sysdate table trigger uid user validate values varchar view"""
+
+
+@pytest.mark.parametrize("name", sorted(all_workloads()))
+def test_no_column_has_a_name_that_oracle_reserves(name) -> None:
+    workload = find_workload(name)
+    columns = {
+        column.name for table in workload.tables(workload.complete({})) for column in table.columns
+    }
+    columns |= {column for condition in workload.conditions for column in condition.columns}
+    for script in workload.scripts(workload.complete({}), ORACLE.sql_dialect):
+        columns |= set(re.findall(r"\bas (\w+)(?=,| from|\s*$)", script.text, re.MULTILINE))
+    assert not columns & set(RESERVED.split())

@@ -200,7 +200,7 @@ CORRUPTIONS = {
         [f"update order_line set ol_delivery_d = null where {LINE} and ol_number = 3"],
         [f"update order_line set ol_delivery_d = '2026-01-01' where {LINE} and ol_number = 3"],
         {7},
-        (1, {"d_id": 1, "o_id": 10, "number": 3, "has_delivery_date": 0}),
+        (1, {"d_id": 1, "o_id": 10, "line": 3, "has_delivery_date": 0}),
     ),
     8: (
         ["update warehouse set w_ytd = w_ytd + 1", "update district set d_ytd = d_ytd + 0.5"],

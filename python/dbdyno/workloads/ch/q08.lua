@@ -1,7 +1,7 @@
 -- A nation's share of what customers of a region pay for some items, by year.
 local query = statement([[
    select extract(year from o_entry_d) as order_year,
-      sum(case when s.n_name = 'Germany' then ol_amount else 0 end) / sum(ol_amount) as share
+      sum(case when s.n_name = 'Germany' then ol_amount else 0 end) / sum(ol_amount) as market_share
    from orders
       join customer on c_w_id = o_w_id and c_d_id = o_d_id and c_id = o_c_id
       join nation c on c.n_nationkey = ascii(c_state)

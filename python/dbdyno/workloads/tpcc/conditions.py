@@ -14,7 +14,7 @@ from dbdyno.workloads.tpcc.data import DELIVERED
 _WAREHOUSE = ("w_id",)
 _DISTRICT = ("w_id", "d_id")
 _ORDER = ("w_id", "d_id", "o_id")
-_LINE = ("w_id", "d_id", "o_id", "number")
+_LINE = ("w_id", "d_id", "o_id", "line")
 _CUSTOMER = ("w_id", "d_id", "c_id")
 
 _DELIVERED_LINES = """
@@ -113,7 +113,7 @@ CONDITIONS = (
         claim="exactly the lines of orders with a carrier have a delivery date",
         columns=(*_LINE, "o_carrier_id", "has_delivery_date"),
         broken="""
-            select ol_w_id as w_id, ol_d_id as d_id, ol_o_id as o_id, ol_number as number,
+            select ol_w_id as w_id, ol_d_id as d_id, ol_o_id as o_id, ol_number as line,
                 o_carrier_id, case when ol_delivery_d is null then 0 else 1 end as has_delivery_date
             from order_line
                 join orders on o_w_id = ol_w_id and o_d_id = ol_d_id and o_id = ol_o_id
