@@ -90,9 +90,10 @@ def test_no_room_for_a_private_server(
 
 
 GROWING_DISK = """
-mkdir -p "$1/servers" && mount -t tmpfs -o size=$2 tmpfs "$1/servers"; home=$1 spec=$3; shift 3
+mkdir -p "$1/servers" && mount -t tmpfs -o size=$2 tmpfs "$1/servers"
+home=$1 spec=$3 at_once=$4; shift 4
 "$@" server start bench --server "$spec" >&2 || exit
-"$@" load tpcc -j 3 --server bench; echo "with little room: $?"
+"$@" load tpcc -j $at_once --server bench; echo "with little room: $?"
 mount -o remount,size=1g "$home/servers"
 "$@" load tpcc -j 2 --server bench; echo "with room: $?"
 "$@" check tpcc --server bench; echo "checked: $?"
@@ -106,7 +107,9 @@ def test_a_load_that_filled_the_disk_is_continued(
     home: Path, database: str, size: str, spec: str
 ) -> None:
     home.mkdir()
-    with mounted(GROWING_DISK, home, size, spec, *DBDYNO) as process:
+    # MariaDB may crash when two connections roll back on a full disk.
+    connections = 1 if database == "mariadb" else 3
+    with mounted(GROWING_DISK, home, size, spec, connections, *DBDYNO) as process:
         out, err = process.communicate(timeout=3 * PATIENCE_S)
     said = " ".join(out.split())
     assert "with little room: 1" in said, err

@@ -29,6 +29,8 @@ FAULTS = {
     },
     "parts": {
         "dbdyno itself is killed",
+        "dbdyno is killed behind its full screen",
+        "the full screen of `--tui` is killed",
         "its guard is killed",
         "its engine is killed",
         "its telemetry is killed",
