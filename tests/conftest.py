@@ -1,12 +1,14 @@
 """Real servers for tests: each session has its own home and stops every server that it started."""
 
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from msgspec import structs
+from playwright.sync_api import Browser, sync_playwright
 from psycopg import Connection
 from psycopg.conninfo import make_conninfo
 
@@ -17,8 +19,16 @@ from dbdyno.databases.postgresql.server.binaries import embedded_binaries, local
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
+from tests.support.patience import PATIENCE_S
 from tests.support.watchman import watch
 
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 SMALL = {"shared_buffers": "64MB", "max_wal_size": "256MB", "maintenance_work_mem": "64MB"}
 SMALL_INNODB = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "64M"}
 # Test databases live for seconds. With its default interval of one minute, autovacuum could process
@@ -40,6 +50,28 @@ def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name in ("MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD", "MYSQL_HOME"):
             patch.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests of a process: a second one could not be driven beside it."""
+    chromium = shutil.which("chromium")
+    assert chromium, (
+        "chromium is not on the PATH: install the package chromium (apt-get install chromium)"
+    )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=CHROMIUM_ARGUMENTS, timeout=PATIENCE_S * 1000
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    path = Path(__file__).parents[1] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+    assert path.is_file(), "axe-core is not installed: run npm ci in frontend/"
+    return path.read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 import dataclasses
-import shutil
-from pathlib import Path
 
 import msgspec
 import pytest
-from playwright.sync_api import sync_playwright
 
 from dbdyno.analysis.summarize import summarize
 from dbdyno.model.record import Finding, UnevaluatedRule
@@ -18,13 +15,6 @@ from tests.store.hdr import HISTOGRAMS
 from tests.support.patience import PATIENCE_S
 from tests.support.profiles import profile
 
-CHROMIUM_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 STEERING = "\x1b[31m\x1b]0;owned\x07\x9b2J\u202etxt.exe\u2066\u200f"
 """Commands to a terminal, and marks that turn the direction of writing."""
 HOSTILE = f"</script><img src=x onerror=window.broken=1>'\"&amp;{{{{7*7}}}}\u2028{STEERING}"
@@ -120,27 +110,6 @@ def hostile_finding():
         refute=coded,
         wrong_when=HOSTILE,
     )
-
-
-@pytest.fixture(scope="session")
-def browser():
-    chromium = shutil.which("chromium")
-    assert chromium, (
-        "chromium is not on the PATH: install the package chromium (apt-get install chromium)"
-    )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=CHROMIUM_ARGUMENTS, timeout=PATIENCE_S * 1000
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="session")
-def axe():
-    path = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-    assert path.is_file(), "axe-core is not installed: run npm ci in frontend/"
-    return path.read_text(encoding="utf-8")
 
 
 @pytest.fixture

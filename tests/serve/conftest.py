@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.report.conftest import axe, browser  # noqa: F401 - fixtures
 from tests.support.patience import PATIENCE_S
 from tests.support.program import Program
 
@@ -81,7 +80,7 @@ def served(serve) -> Served:
 
 
 @pytest.fixture
-def visit(browser):  # noqa: F811 - the fixture
+def visit(browser):
     """Opens pages as a person does; collects what a browser complains about."""
     contexts = []
 

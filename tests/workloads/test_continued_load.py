@@ -13,6 +13,7 @@ from dbdyno import engine
 from dbdyno.errors import DbdynoError
 from dbdyno.run.data_preparation import load_summary
 from dbdyno.workloads.base import Workload
+from dbdyno.workloads.load_notes import fingerprint
 from dbdyno.workloads.loading import LoadProgress
 from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
 from dbdyno.workloads.registry import find_workload
@@ -236,3 +237,13 @@ def test_progress_goes_on_from_what_is_there(empty: Database) -> None:
     )
     rows = [progress.rows for progress in seen if progress.phase == "fill"]
     assert rows[-1] == pytest.approx(seen[-1].rows_total, rel=0.01)
+
+
+def test_the_time_of_a_load_does_not_keep_it_from_being_continued() -> None:
+    volume = find_workload("volume")
+    tables, later, more = (
+        volume.tables(volume.complete({"rows": rows})) for rows in (1000, 1000, 1001)
+    )
+    assert tables != later
+    assert fingerprint(tables, SEED) == fingerprint(later, SEED)
+    assert fingerprint(tables, SEED) not in {fingerprint(more, SEED), fingerprint(tables, 12)}

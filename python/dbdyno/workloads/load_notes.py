@@ -10,9 +10,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from dbdyno.databases.connection import Connection
 from dbdyno.databases.schema import Column, Table
+from dbdyno.model.generators import Number
 from dbdyno.workloads.status import Mark
 
 Numbers = list[tuple[int, int]]
@@ -48,5 +50,16 @@ def read_notes(connection: Connection, notes: Table) -> dict[str, Numbers]:
 
 
 def fingerprint(tables: Sequence[Table], seed: int) -> str:
-    """Return a word for all that decides which rows are loaded, and how they are stored."""
-    return hashlib.sha256(msgspec.json.encode((tables, seed))).hexdigest()[:16]
+    """Return a word for all that decides which rows are loaded, and how they are stored.
+
+    Rows have the time of their load, which is another one when it is continued.
+    """
+    timeless = [
+        replace(table, columns=tuple(map(_without_time, table.columns))) for table in tables
+    ]
+    described = msgspec.json.encode((timeless, seed))
+    return hashlib.sha256(described).hexdigest()[:16]
+
+
+def _without_time(column: Column) -> Column:
+    return replace(column, generator=Number(0)) if column.default == "now()" else column
