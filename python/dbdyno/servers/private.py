@@ -18,7 +18,14 @@ from msgspec import structs
 from dbdyno.databases.connection import Connection
 from dbdyno.home import locked
 from dbdyno.servers.base import Server
-from dbdyno.servers.cluster import draw_blueprint, is_in_place, lay_out, remove, wait_until_ready
+from dbdyno.servers.cluster import (
+    START_PATIENCE_S,
+    draw_blueprint,
+    is_in_place,
+    lay_out,
+    remove,
+    wait_until_ready,
+)
 from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, restore
 from dbdyno.servers.guard_client import Guard
 from dbdyno.servers.page_cache import drop_files
@@ -178,7 +185,7 @@ def _clear_up(place: Path, group: int | None = None) -> None:
         if record is not None and is_in_place(folder, record.process):
             end(record.process, record.stop_signal, STOP_PATIENCE_S)
         if group is not None:
-            outwait_group(group, STOP_PATIENCE_S)
+            outwait_group(group, START_PATIENCE_S)
         remove(folder)
 
 
