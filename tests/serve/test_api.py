@@ -58,7 +58,9 @@ def test_a_name_is_never_a_path(served, path, name, home):
         assert "\x1b" not in answer.text
 
 
-@pytest.mark.parametrize("query", ["x=1", "status=odd", "since=soon", "limit=-x"])
+@pytest.mark.parametrize(
+    "query", ["x=1", "status=odd", "since=soon", "limit=-x", "limit=-1", "limit=0"]
+)
 def test_parameters_that_are_not_known_are_refused(served, query):
     answer = served.ask(f"{RUNS}?{query}")
     assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from importlib import metadata
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -54,7 +54,7 @@ class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
     made_for: MadeFor | None = None
     since: str | None = None
     """At most this long ago: 2d, 12h."""
-    limit: int | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
     def chosen(self) -> list[RunSummary]:
         """The runs that are meant, newest first."""
