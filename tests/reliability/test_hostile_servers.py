@@ -241,8 +241,13 @@ def endpoint(protocol: str, address: Address) -> Endpoint:
     )
 
 
-def engine_meets(where: Endpoint, log: IO[str]) -> tuple[Frame, int]:
-    """The last frame of an engine, and the most memory that it had (kB)."""
+def engine_meets(
+    where: Endpoint, log: IO[str], is_watched: threading.Event | None = None
+) -> tuple[Frame, int]:
+    """The last frame of an engine, and the most memory that it had (kB).
+
+    ``is_watched`` is set once its memory has been read: nothing shows that of an engine that ended.
+    """
     plan = plan_for(where, "select 1;", query_mode="simple", seconds=1, stall_limit_ns=2 * SECOND)
     engine = EngineProcess(plan, log)
     guard = threading.Timer(PATIENCE_S, engine.kill)
@@ -257,6 +262,8 @@ def engine_meets(where: Endpoint, log: IO[str]) -> tuple[Frame, int]:
                 status = Path(f"/proc/{engine.pid}/status").read_text()
                 _, found, rest = status.partition("VmHWM:")
                 most_kb = max(most_kb, int(rest.split()[0]) if found else 0)
+            if most_kb and is_watched:
+                is_watched.set()
 
     watching = threading.Thread(target=watch)
     watching.start()
@@ -289,8 +296,14 @@ def log(tmp_path: Path) -> Iterator[IO[str]]:
 def test_it_ends_with_little_memory(
     protocol: str, behaviour: Behaviour, tmp_path: Path, log: IO[str]
 ) -> None:
-    with listening(tmp_path / "s", behaviour) as address:
-        frame, most_kb = engine_meets(endpoint(protocol, address), log)
+    is_watched = threading.Event()
+
+    def behave(visitor: socket.socket) -> None:
+        is_watched.wait(PATIENCE_S)
+        behaviour(visitor)
+
+    with listening(tmp_path / "s", behave) as address:
+        frame, most_kb = engine_meets(endpoint(protocol, address), log, is_watched)
     assert isinstance(frame, Failed | Done)
     assert 0 < most_kb < MEMORY_MAX_KB
     assert PASSWORD not in f"{frame}"
