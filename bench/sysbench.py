@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from bench.data import Data, load_data
 from bench.tool import Load, Outcome, Tool, match_line, on_path
+from dbdyno.databases.adapters import adapter_of
 from dbdyno.databases.connecting import open_connection, url_of
 from dbdyno.databases.identify import identify
-from dbdyno.databases.known import adapter_of
 from dbdyno.model.plan import Endpoint
 
 TABLES = 4

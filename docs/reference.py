@@ -24,7 +24,8 @@ from dbdyno.answers.answering import all_answers
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.help import usage_of
 from dbdyno.cli.output import Exit
-from dbdyno.databases.known import all_adapters, all_databases
+from dbdyno.databases.adapters import all_adapters
+from dbdyno.databases.known import all_databases
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import Rule
 from dbdyno.host.doctor import all_probes

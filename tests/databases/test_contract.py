@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from dbdyno.databases.adapter import Adapter
+from dbdyno.databases.adapters import all_adapters, native_adapter
 from dbdyno.databases.durability import promise_of
-from dbdyno.databases.known import all_adapters, all_databases, native_adapter, native_database
+from dbdyno.databases.known import all_databases, native_database
 from dbdyno.databases.schema import Column, ForeignKey, Index, Partitioning, Table
 from dbdyno.errors import DbdynoError
 from dbdyno.model.generators import Number

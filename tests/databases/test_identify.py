@@ -5,8 +5,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from dbdyno.databases.adapters import adapter_of
 from dbdyno.databases.identify import identify
-from dbdyno.databases.known import adapter_of, all_databases, native_database, recorded_database
+from dbdyno.databases.known import all_databases, native_database, recorded_database
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.registry import all_rules
 from dbdyno.servers.base import Server

@@ -19,7 +19,8 @@ from dbdyno.analysis.processor.subsystems import (
 from dbdyno.answers.answering import all_answers
 from dbdyno.cli.app import COMMANDS
 from dbdyno.cli.output import Exit
-from dbdyno.databases.known import all_adapters, all_databases
+from dbdyno.databases.adapters import all_adapters
+from dbdyno.databases.known import all_databases
 from dbdyno.databases.postgresql.telemetry.views import VIEWS
 from dbdyno.explain.registry import all_rules
 from dbdyno.host.doctor import all_probes

@@ -123,9 +123,9 @@ def test_ids_sort_by_time_and_are_unique(tmp_path, frames):
 
 def test_an_id_that_is_taken_is_not_given_again(tmp_path, monkeypatch):
     noon = SimpleNamespace(now=lambda _: datetime(2026, 11, 20, 12, tzinfo=UTC))
-    drawn = iter(["3f2a", "3f2a", "9c04"])
+    drawn = iter(map(bytes.fromhex, ["3f2a", "3f2a", "9c04"]))
     monkeypatch.setattr(ids, "datetime", noon)
-    monkeypatch.setattr(ids.secrets, "token_hex", lambda _: next(drawn))
+    monkeypatch.setattr(ids.os, "urandom", lambda _: next(drawn))
     kind = ids.RecordKind(noun="run", plural="runs", called="run", hint="", first="")
     first = ids.new_id("tpcb", kind, beside=tmp_path)
     (tmp_path / first).mkdir()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from dbdyno.databases.known import native_adapter
+from dbdyno.databases.adapters import native_adapter
 from dbdyno.databases.postgresql.telemetry.prepared_queries import Answer
 from dbdyno.databases.telemetry import ScriptStatement
 from dbdyno.model.frame import Activity

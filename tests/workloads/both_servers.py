@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from dbdyno import engine
-from dbdyno.databases.known import native_adapter
+from dbdyno.databases.adapters import native_adapter
 from dbdyno.model.record import CheckRecord
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing

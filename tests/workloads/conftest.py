@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from psycopg import Connection
 
-from dbdyno.databases.known import all_adapters
+from dbdyno.databases.adapters import all_adapters
 from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import LoadPlan

@@ -11,8 +11,8 @@ import pytest
 
 from dbdyno.cli.app import main
 from dbdyno.databases.adapter import Adapter
+from dbdyno.databases.adapters import native_adapter
 from dbdyno.databases.connection import Connection
-from dbdyno.databases.known import native_adapter
 from dbdyno.servers.base import Server
 from dbdyno.workloads.invariants import Committed, Snapshot, violations
 from dbdyno.workloads.pgbench import laws as pgbench_laws

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dbdyno import engine
-from dbdyno.databases.known import native_adapter
+from dbdyno.databases.adapters import native_adapter
 from dbdyno.errors import DbdynoError
 from dbdyno.run.data_preparation import load_summary
 from dbdyno.servers.base import Server

@@ -10,7 +10,7 @@ import pytest
 
 from dbdyno import engine
 from dbdyno.databases.adapter import Adapter
-from dbdyno.databases.known import native_adapter
+from dbdyno.databases.adapters import native_adapter
 from dbdyno.model.plan import Protocol
 from dbdyno.servers.base import Server
 from dbdyno.workloads.invariants import Committed

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 from dbdyno import engine
-from dbdyno.databases.known import adapter_of, native_adapter
+from dbdyno.databases.adapters import adapter_of, native_adapter
 from dbdyno.errors import DbdynoError
 from dbdyno.model.generators import LETTERS
 from dbdyno.servers.base import Server

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dbdyno.databases.known import native_adapter
+from dbdyno.databases.adapters import native_adapter
 from dbdyno.servers.base import Server
 from dbdyno.workloads.invariants import violations
 from dbdyno.workloads.registry import find_workload

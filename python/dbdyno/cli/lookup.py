@@ -14,7 +14,6 @@ from cyclopts import Parameter
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import span_ns
 from dbdyno.run.option_parameters import parsed
-from dbdyno.run.options import SECOND_NS
 
 T = TypeVar("T")
 
@@ -30,7 +29,7 @@ def find_all(names: Iterable[str], find: Callable[[str], T]) -> list[T]:
 
 def age_of(text: str) -> timedelta:
     """Parse a duration; a bare number is in days."""
-    return timedelta(seconds=span_ns(text, "d") / SECOND_NS)
+    return timedelta(microseconds=span_ns(text, "d") / 1_000)
 
 
 Age = Annotated[timedelta | None, Parameter(converter=parsed(age_of), metavar="TIME")]

@@ -13,8 +13,8 @@ from urllib.parse import quote, urlencode
 
 from msgspec.structs import replace
 
+from dbdyno.databases.adapters import native_adapter
 from dbdyno.databases.connection import Connection
-from dbdyno.databases.known import native_adapter
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Protocol
 

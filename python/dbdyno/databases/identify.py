@@ -8,9 +8,10 @@ something that its imitators lack.
 import re
 from collections.abc import Callable
 
+from dbdyno.databases.adapters import native_adapter
 from dbdyno.databases.connecting import driver_of
 from dbdyno.databases.connection import Connection
-from dbdyno.databases.known import UNKNOWN, all_databases, lineage, native_adapter
+from dbdyno.databases.known import UNKNOWN, all_databases, lineage
 from dbdyno.model.database import Database
 from dbdyno.model.plan import Protocol
 

@@ -1,8 +1,6 @@
-"""Finds the databases, one folder each, and how each is reached.
+"""Finds the databases, one folder each, whose ``database.py`` ends in ``DATABASE``.
 
-A database is a folder whose ``database.py`` ends in ``DATABASE``. How it is reached over a protocol
-is in its ``over_PROTOCOL.py``, which ends in ``ADAPTER``; a database without one is reached as the
-one that it is built from, or as one that is not known.
+Imports no driver, and nothing of how they are reached: lists of runs only name them.
 """
 
 from collections.abc import Mapping
@@ -12,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno import databases
-from dbdyno.databases.adapter import Adapter
 from dbdyno.model.database import Database
 from dbdyno.model.plan import Protocol
 
@@ -22,8 +19,8 @@ UNKNOWN = "unknown"
 @cache
 def all_databases() -> dict[str, Database]:
     """Return all databases by name."""
-    names = sorted(file.parent.name for file in _files("*/database.py"))
-    return {name: _module(name, "database").DATABASE for name in names}
+    names = sorted(file.parent.name for file in files("*/database.py"))
+    return {name: module_of(name, "database").DATABASE for name in names}
 
 
 def native_database(protocol: Protocol) -> Database:
@@ -37,35 +34,13 @@ def lineage(database: Database) -> list[Database]:
     return [database, *(lineage(base) if base else [])]
 
 
-def adapter_of(database: Database, protocol: Protocol) -> Adapter:
-    """Return how it is reached, without importing other adapters: each needs its own driver."""
-    for name in (*(one.name for one in lineage(database)), UNKNOWN):
-        if _files(f"{name}/over_{protocol}.py"):
-            found: Adapter = _module(name, f"over_{protocol}").ADAPTER
-            return found
-    raise AssertionError(f"{UNKNOWN} has an adapter for each protocol, and none for {protocol}")
-
-
-def native_adapter(protocol: Protocol) -> Adapter:
-    """Return how the database that a protocol was made for is reached over it."""
-    return adapter_of(native_database(protocol), protocol)
-
-
-@cache
-def all_adapters() -> dict[str, Adapter]:
-    """Return all adapters by name."""
-    files = _files("*/over_*.py")
-    adapters: list[Adapter] = [_module(file.parent.name, file.stem).ADAPTER for file in files]
-    return {adapter.name: adapter for adapter in sorted(adapters, key=lambda one: one.name)}
-
-
 @cache
 def startable() -> dict[str, str]:
     """Return the databases that dbdyno can start: their folders, by their word in ``--server``."""
     return {
         database.product: name
         for name, database in all_databases().items()
-        if _files(f"{name}/server/product.py")
+        if files(f"{name}/server/product.py")
     }
 
 
@@ -91,9 +66,11 @@ def recorded_title(server: Mapping[str, Any]) -> str:
     return str(server.get("title", titles.get(product, "")))
 
 
-def _files(pattern: str) -> list[Path]:
+def files(pattern: str) -> list[Path]:
+    """Return the files of databases whose path in this package is like that."""
     return [file for place in databases.__path__ for file in Path(place).glob(pattern)]
 
 
-def _module(folder: str, module: str) -> Any:
+def module_of(folder: str, module: str) -> Any:
+    """Import a module of a database."""
     return import_module(f"{databases.__name__}.{folder}.{module}")

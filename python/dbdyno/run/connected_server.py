@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from dbdyno.databases.adapter import Adapter, FreeConnections, ServerDescription
+from dbdyno.databases.adapters import adapter_of
 from dbdyno.databases.connection import Connection
-from dbdyno.databases.known import adapter_of
 from dbdyno.errors import DbdynoError
 from dbdyno.model.database import Database
 from dbdyno.servers.base import Server

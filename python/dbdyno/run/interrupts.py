@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from dbdyno.model.record import RunRecord
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -49,9 +47,3 @@ def deferred_to(stop: Callable[[], None], kill: Callable[[], None]) -> Iterator[
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def end_with(record: RunRecord) -> None:
-    """End what consists of several runs if its user interrupted this one: no other run follows."""
-    if record.status == "interrupted":
-        raise KeyboardInterrupt

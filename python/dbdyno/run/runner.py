@@ -18,6 +18,7 @@ from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
 from dbdyno.model.frame import Activity, Connected, Frame, Interval
 from dbdyno.model.plan import Plan
+from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 from dbdyno.run.conclude import EndedRun
 from dbdyno.run.connected_server import ConnectedServer, connect_to
@@ -89,6 +90,12 @@ def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None
             with this.phase(_CONCLUDE):
                 recording = this.conclude(measured)
     return recording
+
+
+def end_with(record: RunRecord) -> None:
+    """End what consists of several runs if its user interrupted this one: no other run follows."""
+    if record.status == "interrupted":
+        raise KeyboardInterrupt
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,11 @@ from dbdyno.formatting import tps
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.interrupts import end_with
 from dbdyno.run.job import Job, check
 from dbdyno.run.observer import Observer, Relay
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import INTERVAL_MIN_NS, refuse_contradictions
-from dbdyno.run.runner import run
+from dbdyno.run.runner import end_with, run
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
 

@@ -28,14 +28,13 @@ from dbdyno.model.plan import Script
 from dbdyno.model.record import Finding
 from dbdyno.model.run import Run
 from dbdyno.run.grammar import WeightedName, scalar_text
-from dbdyno.run.interrupts import end_with
 from dbdyno.run.job import check
 from dbdyno.run.observer import Observer
 from dbdyno.run.option_words import parse_arguments
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import client_count
 from dbdyno.run.quiet import BeforeRun
-from dbdyno.run.runner import run
+from dbdyno.run.runner import end_with, run
 from dbdyno.run.target import New, choose_server
 from dbdyno.run.tools import Tools
 from dbdyno.servers.placement import Cpus

@@ -3,8 +3,8 @@
 Knows folders only by their names, and opens none.
 """
 
+import os
 import re
-import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,7 +37,7 @@ def new_id(name: str, kind: RecordKind, beside: Path) -> str:
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     part = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_PART_MAX].strip("-")
     while True:
-        new = f"{now}-{part or kind.noun}-{secrets.token_hex(2)}"
+        new = f"{now}-{part or kind.noun}-{os.urandom(2).hex()}"
         if not (beside / new).exists():
             return new
 

@@ -20,9 +20,8 @@ from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import BLOCK, POINT, STUDY, DataLoad, Spent, StudyRecord, Turn, TurnResult
-from dbdyno.run.interrupts import end_with
 from dbdyno.run.observer import Observer, Relay
-from dbdyno.run.runner import run
+from dbdyno.run.runner import end_with, run
 from dbdyno.run.tools import Tools
 from dbdyno.study.clocks import Clock, Instant, clock_jumps
 from dbdyno.study.hook import HOOK_FAILED, run_hook

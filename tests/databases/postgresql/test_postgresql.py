@@ -3,7 +3,7 @@ import pytest
 from psycopg import Connection
 
 from dbdyno.databases.adapter import ServerSetting
-from dbdyno.databases.known import all_adapters
+from dbdyno.databases.adapters import all_adapters
 from dbdyno.databases.postgresql.describe import CAPABILITIES
 from dbdyno.databases.postgresql.over_postgresql import ADAPTER
 from dbdyno.databases.schema import Column, ForeignKey, FoundColumn, Partitioning, Table
