@@ -21,7 +21,8 @@ from dbdyno.analysis.processor.subsystems import (
 )
 from dbdyno.answers.answer import Answer
 from dbdyno.answers.answering import all_answers
-from dbdyno.cli.app import COMMANDS, make_app
+from dbdyno.cli.app import make_app
+from dbdyno.cli.commands import COMMANDS
 from dbdyno.cli.help import usage_of
 from dbdyno.cli.output import Exit
 from dbdyno.databases.adapters import all_adapters

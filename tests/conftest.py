@@ -92,7 +92,7 @@ def default_disturbance(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def own_signals(monkeypatch: pytest.MonkeyPatch) -> None:
     """``main()`` installs signal handlers; the test process keeps its own."""
-    monkeypatch.setattr("dbdyno.cli.app.signal.signal", lambda *_: None)
+    monkeypatch.setattr("dbdyno.cli.program.signal.signal", lambda *_: None)
 
 
 @pytest.fixture(scope="session")

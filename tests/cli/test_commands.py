@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,10 @@ import duckdb
 import pytest
 
 import dbdyno
-from dbdyno.cli import app, help as helping, main
-from dbdyno.cli.app import COMMANDS, make_app
-from dbdyno.cli.help import with_script_options
+from dbdyno.cli import commands, help as helping, main
+from dbdyno.cli.app import make_app
+from dbdyno.cli.commands import COMMANDS
+from dbdyno.cli.program import with_script_options
 from dbdyno.errors import DbdynoError
 
 pytestmark = pytest.mark.usefixtures("home", "own_signals")
@@ -119,6 +121,17 @@ def test_a_result_has_one_form(capsys, arguments):
     assert "--json cannot be used together" in json.loads(out)["error"]["message"]
 
 
+@pytest.mark.parametrize("words", ["", "--help", "-h", "--json --help"])
+def test_without_a_command_help_lists_them_all(capsys, words):
+    code, out, _ = answer(capsys, *words.split())
+    assert code == 0
+    assert out.startswith("Usage: dbdyno COMMAND\n")
+
+
+def test_help_before_a_command_is_that_of_the_command(capsys):
+    assert answer(capsys, "--help", "runs")[1].startswith("Usage: dbdyno runs ")
+
+
 def test_a_usage_error_names_the_help_that_answers_it(capsys):
     assert "See dbdyno server start --help." in answer(capsys, "server", "start", "--nosuch")[2]
 
@@ -211,14 +224,17 @@ def test_closed_streams_are_no_error(closed):
 
 
 def test_every_file_of_a_command_is_listed():
-    files = Path(app.__file__).parent.glob("commands/[!_]*.py")
+    files = Path(commands.__file__).parent.glob("[!_]*.py")
     assert {file.stem for file in files} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_listed_by_the_first_sentence_of_its_help(capsys, name):
-    assert app.first_sentence(name).endswith(".")
-    assert app.first_sentence(name) in " ".join(answer(capsys, name, "--help")[1].split())
+    sentence = commands.first_sentence(name)
+    assert sentence.endswith(".")
+    listed = re.sub(r"[\s│]+", " ", answer(capsys, "--help")[1])
+    assert f" {name} {sentence} " in listed
+    assert sentence in " ".join(answer(capsys, name, "--help")[1].split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.cli.output import Exit
 from dbdyno.errors import DbdynoError
 from dbdyno.model.run import TABLES

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 import dbdyno
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.cli.output import Exit
 
 OLD = Path(__file__).parent / "old_runs"

@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.store.writer import RunWriter
 from tests.report.conftest import HOSTILE, STEERING
 from tests.store import synthetic

@@ -31,6 +31,7 @@ COMMANDS = [
     "study show hot-rows",
     "study plan hot-rows --size tiny",
     "sql 'select * from runs'",
+    "--help",
     "search --help",
     "compare nosuch last",
 ]
@@ -51,6 +52,12 @@ def _runs(home, own_signals, monkeypatch):
 
 
 def in_a_terminal(monkeypatch, command, columns=COLUMNS):
+    """The lines that a command shows in its own terminal, without their colours."""
+    sent = sent_to_a_terminal(monkeypatch, command, columns)
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", sent).splitlines()
+
+
+def sent_to_a_terminal(monkeypatch, command, columns):
     """What a command writes to its own terminal; a thread empties the kernel's buffer."""
     controller, terminal_fd = pty.openpty()
     fcntl.ioctl(terminal_fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
@@ -63,7 +70,7 @@ def in_a_terminal(monkeypatch, command, columns=COLUMNS):
         main(shlex.split(command))
     reader.join()
     os.close(controller)
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode()).replace("\r\n", "\n").splitlines()
+    return seen.decode().replace("\r\n", "\n")
 
 
 def drain(end, seen):
@@ -78,6 +85,22 @@ def test_every_line_fits_but_for_words_that_do_not(monkeypatch, command):
     assert len(lines) > 1
     wide = [line for line in lines if len(line) > COLUMNS]
     assert [line for line in wide if len(line.split()) > 1] == []
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_the_boxes_of_help_are_as_wide_as_the_terminal(monkeypatch, columns):
+    lines = in_a_terminal(monkeypatch, "--help", columns)
+    assert {len(line) for line in lines if line.startswith(("╭", "│", "╰"))} == {columns}
+
+
+@pytest.mark.parametrize(
+    ("variable", "is_coloured"), [("TERM=xterm", True), ("TERM=dumb", False), ("NO_COLOR=1", False)]
+)
+def test_help_has_colours_unless_they_are_not_wanted(monkeypatch, variable, is_coloured):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv(*variable.split("="))
+    assert ("\x1b[" in sent_to_a_terminal(monkeypatch, "--help", COLUMNS)) is is_coloured
 
 
 @pytest.mark.parametrize(("columns", "last"), [(60, "p99"), (80, "age"), (120, "mode")])

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.workloads.base import Question
 from dbdyno.workloads.registry import all_workloads
 

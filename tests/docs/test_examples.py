@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.cli.app import COMMANDS, EXAMPLES, make_app
-from dbdyno.cli.help import with_script_options
+from dbdyno.cli.app import make_app
+from dbdyno.cli.commands import COMMANDS
+from dbdyno.cli.front_page import EXAMPLES
+from dbdyno.cli.program import with_script_options
 from dbdyno.study.file import SIZES
 from dbdyno.study.matrix import points_of
 from dbdyno.study.resolved_point import resolve

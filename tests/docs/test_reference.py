@@ -17,7 +17,7 @@ from dbdyno.analysis.processor.subsystems import (
     WAYS_IN,
 )
 from dbdyno.answers.answering import all_answers
-from dbdyno.cli.app import COMMANDS
+from dbdyno.cli.commands import COMMANDS
 from dbdyno.cli.output import Exit
 from dbdyno.databases.adapters import all_adapters
 from dbdyno.databases.known import all_databases

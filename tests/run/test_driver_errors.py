@@ -12,7 +12,7 @@ import psycopg
 import pymysql
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.databases.mysql.driver.connection import MysqlConnection
 from dbdyno.servers.base import Server
 

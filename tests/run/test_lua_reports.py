@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from tests.engine.mariadb import MariaDB
 from tests.support.ended import ENDED, assert_sound
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno import engine
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.cli.output import Exit
 from dbdyno.run import measure
 from dbdyno.run.grammar import WeightedName

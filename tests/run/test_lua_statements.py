@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.run.lua.script_files import find_script
 from tests.run.logging_servers import LoggingMariaDB, LoggingPostgres, LoggingServer, sysbench
 from tests.support.ended import ENDED

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.cli.output import Exit
 from tests.run.logging_servers import LoggingMariaDB, LoggingPostgres, LoggingServer
 from tests.support.ended import ENDED, assert_sound

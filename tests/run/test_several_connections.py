@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.cli.output import Exit
 from dbdyno.databases.postgresql.server.binaries import local_binaries
 from tests.engine.mariadb import MariaDB

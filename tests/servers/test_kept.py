@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.cli.output import Exit
 from dbdyno.databases.known import startable
 from dbdyno.databases.postgresql.server.binaries import embedded_binaries

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.databases.adapter import Adapter
 from dbdyno.databases.adapters import native_adapter
 from dbdyno.databases.connection import Connection

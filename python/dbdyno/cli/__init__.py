@@ -13,9 +13,9 @@ from typing import NoReturn
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    from dbdyno.cli import app  # noqa: PLC0415
+    from dbdyno.cli import program  # noqa: PLC0415
 
-    return app.main(arguments)
+    return program.main(arguments)
 
 
 def start() -> NoReturn:
@@ -23,9 +23,9 @@ def start() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     _replace_closed_streams()
-    from dbdyno.cli import app  # noqa: PLC0415
+    from dbdyno.cli import program  # noqa: PLC0415
 
-    app.start()
+    program.start()
 
 
 def _replace_closed_streams() -> None:

@@ -1,6 +1,7 @@
 """What ``--help`` shows, how a command is called, and what to write instead of others' options.
 
-Imports no command: the usage line with its arguments is made when its help is requested.
+Of one command: that of all is ``front_page.py``. The usage line with its arguments is made when
+help is requested.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import App
 
+from dbdyno.cli.commands import SCRIPTED
+
 if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
     from cyclopts.help.formatters import DefaultFormatter
     from cyclopts.help.inline_text import InlineText
     from rich.console import Console, ConsoleOptions
-
-# Commands that accept a script's own options after ``--``.
-SCRIPTED = ("run", "search", "load", "script")
 
 _TARGET = "Give the server as a URL: --target postgresql://USER@HOST:PORT/DATABASE"
 _MYSQL = "Give the server as a URL: --target mysql://USER@HOST:PORT/DATABASE"
@@ -98,15 +98,6 @@ def _inline(text: str) -> "InlineText":
     return InlineText.from_format(text, "plaintext")
 
 
-def with_script_options(arguments: Sequence[str]) -> list[str]:
-    """Turn what follows ``--`` into options, for commands that run a script."""
-    if "--" not in arguments or arguments[0] not in SCRIPTED:
-        return list(arguments)
-    end = arguments.index("--")
-    own = [f"--script-option={argument}" for argument in arguments[end + 1 :]]
-    return [*arguments[:end], *own]
-
-
 def name_arguments(app: App, tokens: Sequence[str]) -> None:
     """Name the optional arguments in the requested help, where the library prints ``[ARGS]``."""
     arguments, apps, _ = app.parse_commands(
@@ -140,7 +131,7 @@ def hint_for(option: str) -> str:
     return _HINTS.get(name) or ("" if name.startswith("--") else _HINTS.get(name[:2], ""))
 
 
-def takes_host(arguments: list[str]) -> bool:
+def takes_host(arguments: Sequence[str]) -> bool:
     """Whether ``-h`` means pgbench's option: it is followed by a value, while help stands alone."""
     if "-h" not in arguments[:-1]:
         return False

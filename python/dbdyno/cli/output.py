@@ -9,9 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import IO, Annotated, Any, Self, TypeAlias
-
-from cyclopts import Parameter
+from typing import IO, Any, Self
 
 from dbdyno.errors import DbdynoError
 from dbdyno.layout import Columns, Line, Paragraph, harmless, laid_out, visible
@@ -20,10 +18,6 @@ UNWRITABLE = "output_failed"  # the code of the error if standard output takes n
 
 # The width of a terminal that does not report one, and the minimum width for wrapping.
 _SCREEN_USUAL, _SCREEN_LEAST = 80, 40
-
-Json: TypeAlias = Annotated[
-    bool, Parameter(negative=(), help="Print one JSON object to standard output, and nothing else.")
-]
 
 
 class Exit(IntEnum):
@@ -67,6 +61,11 @@ def refuse_several_forms(command: str, forms: Mapping[str, bool]) -> None:
             f"{' and '.join(given)} cannot be used together",
             f"The shell writes what is printed to a file: dbdyno {command} {given[-1]} > FILE",
         )
+
+
+def examples(*lines: str) -> str:
+    """Return the examples for the end of a command's help."""
+    return "\n".join(["Examples:", "", *(f"  {line}" for line in lines), ""])
 
 
 def print_json(value: object) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.databases.connection import Connection
 from dbdyno.databases.mysql.driver.connecting import open_connection
 from dbdyno.databases.mysql.telemetry import TELEMETRY

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pymysql import OperationalError
 
-from dbdyno.cli.app import main
+from dbdyno.cli import main
 from dbdyno.databases.mysql.driver.login import login_of
 from dbdyno.databases.mysql.driver.refusals import refusal
 from dbdyno.databases.mysql.over_mysql import ADAPTER

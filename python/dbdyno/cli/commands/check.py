@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
+from dbdyno.cli.app import Json, command
+from dbdyno.cli.output import Exit, print_aside, print_json, print_result
 from dbdyno.cli.pages import JunitFile, refuse_unwritable, write_text
 from dbdyno.errors import DbdynoError
 from dbdyno.report.render_junit import Case, render_junit

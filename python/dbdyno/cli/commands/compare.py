@@ -17,10 +17,10 @@ from dbdyno.analysis.compare.compare import MARGIN, compare as compare_metrics
 from dbdyno.analysis.compare.metrics import USUAL
 from dbdyno.analysis.compare.setting_pairs import setting_pairs
 from dbdyno.analysis.compare.unequal_conditions import changed_plans, unequal
-from dbdyno.cli.app import command
+from dbdyno.cli.app import Json, command
 from dbdyno.cli.compared_runs import PAIR_TAGS, ComparedRuns, select_runs
 from dbdyno.cli.lookup import metric_named
-from dbdyno.cli.output import Exit, Json, print_json, refuse_several_forms
+from dbdyno.cli.output import Exit, print_json, refuse_several_forms
 from dbdyno.cli.pages import (
     Form,
     FormOption,

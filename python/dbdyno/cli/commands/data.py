@@ -1,15 +1,8 @@
 """``dbdyno data``: lists and removes the prepared data that studies keep for their servers."""
 
-from dbdyno.cli.app import command, examples
+from dbdyno.cli.app import Json, command
 from dbdyno.cli.lookup import Age, find_all
-from dbdyno.cli.output import (
-    Exit,
-    Json,
-    print_aside,
-    print_json,
-    print_result,
-    print_table,
-)
+from dbdyno.cli.output import Exit, examples, print_aside, print_json, print_result, print_table
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted, gigabytes
 from dbdyno.servers import data_sets

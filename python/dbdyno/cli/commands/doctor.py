@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_json, print_lines
+from dbdyno.cli.app import Json, command
+from dbdyno.cli.output import Exit, print_json, print_lines
 from dbdyno.host.doctor import Diagnosis, examine
 from dbdyno.layout import Line, Paragraph
 

@@ -6,8 +6,8 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
+from dbdyno.cli.app import Json, command
+from dbdyno.cli.output import Exit, print_aside, print_json, print_result, screen
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import Explanation, explain as explained, with_claim
 from dbdyno.explain.explanation_text import explanation_lines

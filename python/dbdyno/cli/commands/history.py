@@ -9,9 +9,9 @@ from dbdyno.analysis.compare.history import (
     series_of,
 )
 from dbdyno.analysis.compare.metrics import metrics_of
-from dbdyno.cli.app import command
+from dbdyno.cli.app import Json, command
 from dbdyno.cli.lookup import metric_named
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, refuse_several_forms
+from dbdyno.cli.output import Exit, print_aside, print_json, refuse_several_forms
 from dbdyno.cli.pages import (
     FormOption,
     PageParts,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_table
+from dbdyno.cli.app import Json, command
+from dbdyno.cli.output import Exit, print_aside, print_json, print_table
 from dbdyno.formatting import gigabytes
 from dbdyno.home import home as folder_of_all
 from dbdyno.servers.copying import tree_bytes

@@ -5,8 +5,8 @@ from contextlib import closing
 from functools import partial
 from typing import Annotated
 
-from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
+from dbdyno.cli.app import Json, command
+from dbdyno.cli.output import Exit, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines, wrapped
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import plain

@@ -7,8 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_json, print_result, refuse_several_forms, screen
+from dbdyno.cli.app import Json, command
+from dbdyno.cli.output import Exit, print_json, print_result, refuse_several_forms, screen
 from dbdyno.cli.pages import RUN_KEPT, Form, PageParts, print_or_write
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.run.tools import engine_tools

@@ -15,9 +15,17 @@ from typing import Annotated, NamedTuple
 
 from cyclopts import Parameter
 
-from dbdyno.cli.app import command, examples
+from dbdyno.cli.app import Json, command
 from dbdyno.cli.lookup import Age, find_all
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
+from dbdyno.cli.output import (
+    Exit,
+    examples,
+    print_aside,
+    print_json,
+    print_lines,
+    print_result,
+    screen,
+)
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds, seconds, size, tps
 from dbdyno.layout import Columns, Line, Paragraph, aligned, visible

@@ -4,15 +4,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dbdyno.cli.app import command, examples
-from dbdyno.cli.output import (
-    Exit,
-    Json,
-    print_aside,
-    print_json,
-    print_result,
-    print_table,
-)
+from dbdyno.cli.app import Json, command
+from dbdyno.cli.output import Exit, examples, print_aside, print_json, print_result, print_table
 from dbdyno.cli.progress import wrapped
 from dbdyno.errors import DbdynoError
 from dbdyno.model.database import Promise

@@ -9,10 +9,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dbdyno.cli.app import command
+from dbdyno.cli.app import Json, command
 from dbdyno.cli.output import (
     Exit,
-    Json,
     print_json,
     print_result,
     print_table,

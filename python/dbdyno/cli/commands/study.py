@@ -5,11 +5,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dbdyno.cli.app import command, examples
+from dbdyno.cli.app import Json, command
 from dbdyno.cli.lookup import find_all
 from dbdyno.cli.output import (
     Exit,
-    Json,
+    examples,
     print_aside,
     print_error,
     print_json,

@@ -6,8 +6,8 @@ manual.
 
 from typing import get_args
 
-from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_table
+from dbdyno.cli.app import Json, command
+from dbdyno.cli.output import Exit, print_aside, print_json, print_lines, print_table
 from dbdyno.layout import Columns, Paragraph
 from dbdyno.workloads.base import Question
 from dbdyno.workloads.registry import all_workloads, find_workload
