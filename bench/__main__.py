@@ -15,6 +15,7 @@ from bench import (
     loading,
     long_report,
     profile_cost,
+    start_up,
     telemetry,
 )
 from bench.cases import Case, cases
@@ -28,7 +29,10 @@ from dbdyno.servers.spec import Kind
 
 SERVERS: tuple[Kind, ...] = ("postgres", "mariadb")
 CEILING = ("ceiling", "recording")
-WITHOUT_SERVER = (*CEILING, long_report.NAME)
+WITHOUT_SERVER: Mapping[str, Callable[[Report], None]] = {
+    long_report.NAME: long_report.measure,
+    start_up.NAME: start_up.measure,
+}
 
 Part = Callable[[BenchServer], None]
 
@@ -47,9 +51,10 @@ def main() -> int:
     if any(map(wanted, CEILING)):
         with tally.attempt(*CEILING):
             ceiling.measure(tally.report, options.pairs, options.io)
-    if wanted(long_report.NAME):
-        with tally.attempt(long_report.NAME):
-            long_report.measure(tally.report)
+    for name, measure in WITHOUT_SERVER.items():
+        if wanted(name):
+            with tally.attempt(name):
+                measure(tally.report)
     for kind in SERVERS:
         parts = {name: part for name, part in _parts(kind, tally, options).items() if wanted(name)}
         chosen = [case for case in cases(options.io) if case.server == kind and wanted(_name(case))]
@@ -62,7 +67,7 @@ def _names(tally: Tally, options: argparse.Namespace) -> Sequence[str]:
     """The names of everything that can be measured."""
     parts = [name for kind in SERVERS for name in _parts(kind, tally, options)]
     loads = map(_name, cases(options.io))
-    return list(dict.fromkeys([*WITHOUT_SERVER, *parts, *loads]))
+    return list(dict.fromkeys([*CEILING, *WITHOUT_SERVER, *parts, *loads]))
 
 
 def _name(case: Case) -> str:
