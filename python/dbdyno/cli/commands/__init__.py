@@ -33,6 +33,7 @@ GROUPS = {
         "data",
         "home",
         "doctor",
+        "completion",
     ),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

@@ -3,6 +3,7 @@
 from functools import partial
 
 from dbdyno.cli.app import Json, command
+from dbdyno.cli.lookup import WorkloadName
 from dbdyno.cli.output import Exit, print_aside, print_json, print_result
 from dbdyno.cli.pages import JunitFile, refuse_unwritable, write_text
 from dbdyno.errors import DbdynoError
@@ -28,7 +29,7 @@ app = command(
 
 @app.default
 def check(
-    workload: str,
+    workload: WorkloadName,
     /,
     *,
     target: TargetOptions = TargetOptions(),

@@ -7,6 +7,7 @@ import msgspec
 from cyclopts import Parameter
 
 from dbdyno.cli.app import Json, command
+from dbdyno.cli.lookup import RunName
 from dbdyno.cli.output import Exit, print_aside, print_json, print_result, screen
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import Explanation, explain as explained, with_claim
@@ -36,7 +37,7 @@ Span = Annotated[int, Parameter(converter=parsed(span_ns), metavar="TIME")]
 
 @app.default
 def explain(  # noqa: PLR0913 - how much, and what to measure
-    run: str = "last",
+    run: RunName = "last",
     /,
     *,
     every: Annotated[bool, Parameter(name="--all", negative=())] = False,

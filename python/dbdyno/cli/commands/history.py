@@ -10,7 +10,7 @@ from dbdyno.analysis.compare.history import (
 )
 from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.cli.app import Json, command
-from dbdyno.cli.lookup import metric_named
+from dbdyno.cli.lookup import WorkloadName, metric_named
 from dbdyno.cli.output import Exit, print_aside, print_json, refuse_several_forms
 from dbdyno.cli.pages import (
     FormOption,
@@ -43,7 +43,7 @@ app = command(
 
 @app.default
 def history(  # noqa: PLR0913 - one for each option
-    workload: str | None = None,
+    workload: WorkloadName | None = None,
     /,
     *,
     target: str | None = None,

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Annotated
 
 from dbdyno.cli.app import Json, command
+from dbdyno.cli.lookup import WorkloadName
 from dbdyno.cli.output import Exit, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines, wrapped
 from dbdyno.errors import DbdynoError
@@ -43,7 +44,7 @@ app = command(
 
 @app.default
 def load(  # noqa: PLR0913 - one for each group of options
-    workload: str,
+    workload: WorkloadName,
     /,
     *,
     target: TargetOptions = TargetOptions(),

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from dbdyno.analysis.compare.history import RUNS_MIN, is_of_a_history, series_of
 from dbdyno.cli.app import command
 from dbdyno.cli.folders import fill_folder
+from dbdyno.cli.lookup import RunName
 from dbdyno.cli.output import Exit, print_result
 from dbdyno.errors import DbdynoError
 from dbdyno.report.masking import mask_of, masked
@@ -35,9 +36,9 @@ app = command(
 
 @app.default
 def publish(
-    run: str,
+    run: RunName,
     /,
-    *runs: str,
+    *runs: RunName,
     output: Annotated[Path, Parameter(name=["-o", "--output"], metavar="DIR")],
     title: str = "Runs",
 ) -> int:

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from dbdyno.analysis.summarize import full_record
 from dbdyno.cli.app import Json, command
+from dbdyno.cli.lookup import RunName
 from dbdyno.cli.output import Exit, print_json, print_result, refuse_several_forms, screen
 from dbdyno.cli.pages import RUN_KEPT, Form, PageParts, print_or_write
 from dbdyno.report.pages.run import render_summary, run_page
@@ -27,7 +28,7 @@ app = command(
 
 @app.default
 def report(  # noqa: PLR0913 - one for each option
-    run: str = "last",
+    run: RunName = "last",
     /,
     *,
     output: Annotated[Path | None, Parameter(name=["-o", "--output"], metavar="FILE")] = None,

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from dbdyno.cli.app import command
 from dbdyno.cli.live_screen.screen import LiveScreen, refuse_no_terminal
+from dbdyno.cli.lookup import workload_names
 from dbdyno.cli.metrics import MetricsOf, metrics_place
 from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
 from dbdyno.cli.pages import RUN_KEPT, print_report_path, refuse_unwritable, write_page
@@ -49,7 +50,9 @@ app = command(
 
 What = Annotated[
     WeightedName,
-    Parameter(converter=parsed(weighted_name), n_tokens=1, accepts_keys=False),
+    Parameter(
+        converter=parsed(weighted_name), n_tokens=1, accepts_keys=False, completer=workload_names
+    ),
 ]
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 from cyclopts import Parameter
 
 from dbdyno.cli.app import Json, command
-from dbdyno.cli.lookup import Age, find_all
+from dbdyno.cli.lookup import Age, RunName, find_all
 from dbdyno.cli.output import (
     Exit,
     examples,
@@ -225,7 +225,7 @@ def _show(entries: Sequence[_Entry], chosen: Sequence[str] | None) -> None:
         "dbdyno runs rm --older 90d",
     )
 )
-def rm(*runs: str, older: Age = None) -> int:
+def rm(*runs: RunName, older: Age = None) -> int:
     """Remove runs.
 
     Parameters

@@ -7,6 +7,7 @@ manual.
 from typing import get_args
 
 from dbdyno.cli.app import Json, command
+from dbdyno.cli.lookup import WorkloadName
 from dbdyno.cli.output import Exit, print_aside, print_json, print_lines, print_table
 from dbdyno.layout import Columns, Paragraph
 from dbdyno.workloads.base import Question
@@ -21,7 +22,7 @@ app = command(
 
 
 @app.default
-def workloads(name: str | None = None, /, *, json: Json = False) -> int:
+def workloads(name: WorkloadName | None = None, /, *, json: Json = False) -> int:
     """List the workloads by the question they answer, or the parameters of one.
 
     dbdyno run NAME runs one; -D NAME=VALUE sets a parameter, -s the size of its data.
