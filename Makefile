@@ -22,7 +22,7 @@ FRONTEND_BUNDLE := $(addprefix python/dbdyno/report/static/,live.js report.js)
 # What these tests find out depends on which other programs run: they run alone.
 MEASURING_TESTS := tests/planted
 
-.PHONY: help build demo test rust lint audit fuzz fast format bench docs gallery truth lock clean
+.PHONY: help build demo test rust lint audit fuzz fast format bench docs man gallery truth lock clean
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -85,6 +85,10 @@ docs: build $(STAMPS)/docs ## Builds the manual into site/.
 	$(BIN)/python -m docs.reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "$(CURDIR)/site/index.html"
+
+man: build ## Writes a man page for each command into dist/man/man1.
+	$(BIN)/python -m docs.man_pages dist/man/man1
+	@echo "man -M $(CURDIR)/dist/man dbdyno-run"
 
 gallery: build ## Runs the five studies (hours) and writes docs/gallery.md with their answers.
 	$(BIN)/python -m docs.gallery

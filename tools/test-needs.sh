@@ -2,7 +2,8 @@
 # Installs the programs that the tests use and that no package registry carries: PostgreSQL and
 # MariaDB of the distribution (the tests run on real servers), their ODBC drivers, sysbench (it runs
 # on our tables, and we on its), PgBouncer (we run behind it), Maven (it downloads other versions of
-# PostgreSQL), a browser (for tests of the report), and a C++ compiler (the fuzzers are C++).
+# PostgreSQL), a browser (for tests of the report), a C++ compiler (the fuzzers are C++), and groff
+# (it reads the man pages).
 # As an ordinary user it prints the command that installs what is missing.
 set -euo pipefail
 # Where ldconfig and Debian's mariadbd are; not every user looks there.
@@ -29,6 +30,7 @@ need maven 'command -v mvn'
 need chromium 'command -v chromium'
 need openssl 'command -v openssl'
 need g++ 'command -v c++'
+need groff-base 'command -v groff'
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 

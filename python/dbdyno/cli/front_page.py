@@ -21,7 +21,7 @@ EXAMPLES = (
     "dbdyno doctor                     check this host before measuring",
     "dbdyno run --help                 all options of a command",
 )
-_ABOUT = (
+ABOUT = (
     "A dynamometer for OLTP databases: measures what a server can do and how certain that is, and "
     "explains what limits it."
 )
@@ -51,7 +51,7 @@ def front_page() -> str:
 
 def _lines(columns: int, bold: str, cyan: str, plain: str) -> Iterator[str]:
     yield f"{bold}Usage: dbdyno COMMAND{plain}"
-    yield from ["", *folded(_ABOUT, columns), ""]
+    yield from ["", *folded(ABOUT, columns), ""]
     groups = {title: [(name, first_sentence(name)) for name in GROUPS[title]] for title in GROUPS}
     for title, entries in {**groups, "Help": _OPTIONS}.items():
         widest = max(len(name) for name, _ in entries)

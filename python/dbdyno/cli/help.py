@@ -63,7 +63,7 @@ class FlowingHelp:
     def __call__(self, console: "Console", options: "ConsoleOptions", panel: "HelpPanel") -> None:
         """Print one box of options, arguments or commands."""
         entries = [
-            entry.copy(description=_inline(" ".join(_plain(entry.description).split())))
+            entry.copy(description=_inline(" ".join(plain(entry.description).split())))
             for entry in panel.entries
         ]
         _pages()(console, options, panel.copy(entries=entries))
@@ -76,7 +76,7 @@ class FlowingHelp:
         self, console: "Console", options: "ConsoleOptions", description: Any
     ) -> None:
         """Print the description of the command, one paragraph after the other."""
-        paragraphs = _plain(description).split("\n\n")
+        paragraphs = plain(description).split("\n\n")
         flowing = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
         _pages().render_description(console, options, _inline(flowing))
         console.print()
@@ -88,7 +88,8 @@ def _pages() -> "DefaultFormatter":
     return DefaultFormatter()
 
 
-def _plain(text: Any) -> str:
+def plain(text: Any) -> str:
+    """Return the text of what the library may have made a renderable."""
     return str(getattr(text, "primary_renderable", text))
 
 
