@@ -22,11 +22,11 @@ FRONTEND_BUNDLE := $(addprefix python/dbdyno/report/static/,live.js report.js)
 # What these tests find out depends on which other programs run: they run alone.
 MEASURING_TESTS := tests/planted
 
-.PHONY: help build demo test rust lint audit fuzz fast format bench docs man gallery truth lock clean
+.PHONY: help build demo test rust lint audit fuzz fast format bench docs man screenshots gallery truth lock clean
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 build: $(STAMPS)/engine $(STAMPS)/bytecode $(FRONTEND_BUNDLE) ## Builds everything; leaves .venv/bin/dbdyno.
 
@@ -89,6 +89,9 @@ docs: build $(STAMPS)/docs ## Builds the manual into site/.
 man: build ## Writes a man page for each command into dist/man/man1.
 	$(BIN)/python -m docs.man_pages dist/man/man1
 	@echo "man -M $(CURDIR)/dist/man dbdyno-run"
+
+screenshots: build ## Takes the pictures of the README and the manual again, of stored runs.
+	$(BIN)/python -m docs.screenshots
 
 gallery: build ## Runs the five studies (hours) and writes docs/gallery.md with their answers.
 	$(BIN)/python -m docs.gallery
