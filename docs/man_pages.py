@@ -94,10 +94,10 @@ def _at(app: App, words: Sequence[str]) -> App:
 def _help_of(app: App, words: Sequence[str]) -> ManHelp:
     shown = ManHelp()
     command = _at(app, words)
-    epilogue = command.help_epilogue
+    own = command.help_formatter, command.help_epilogue
     command.help_formatter, command.help_epilogue = shown, ""  # the library prints it by itself
     app.help_print(list(words))
-    command.help_epilogue = epilogue
+    command.help_formatter, command.help_epilogue = own
     return shown
 
 
