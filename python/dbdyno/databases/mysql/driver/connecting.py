@@ -30,8 +30,9 @@ APPLICATION_NAME = "dbdyno"
 AUTOCOMMIT = {"autocommit": "1"}
 IS_AUTOCOMMIT_DEFAULT = "select @@global.autocommit and @@global.init_connect = ''"
 # A control connection is idle while the engine loads a table: the server's limit may be shorter.
+# The greater of the variable and a number is a decimal in MySQL, which the variable refuses.
 IDLE_MAX_S = 7 * 24 * 3600
-STAY = f"set session wait_timeout = greatest(@@session.wait_timeout, {IDLE_MAX_S})"
+STAY = f"set session wait_timeout = cast(greatest(@@wait_timeout, {IDLE_MAX_S}) as unsigned)"
 
 # The engine uses libpq's terms. PREFERRED becomes the mode that resulted.
 TLS_MODES: dict[TlsSetting, TlsMode] = {
