@@ -185,7 +185,8 @@ def _entry(case: Case, bench: BenchServer, entrant: Entrant, endpoint: Endpoint)
     def has_connected() -> bool:
         return bench.sessions_in(endpoint.database) >= case.clients
 
-    return Entry(command, has_connected, START_S + case.clients / CONNECTIONS_PER_S)
+    connecting_s = START_S + case.clients / CONNECTIONS_PER_S
+    return Entry(command, has_connected, connecting_s, entrant.checking_s)
 
 
 def _comparison(

@@ -35,12 +35,14 @@ class Entry:
     """A tool's command line for a load of so many seconds, and whether its clients have connected.
 
     ``connecting_s`` is about how long they need, and disconnecting takes no longer. If they need
-    longer, the load gets shorter.
+    longer, the load gets shorter. ``checking_s`` is what it takes at most to check the data after
+    its load.
     """
 
     command: Callable[[int], Sequence[str]]
     has_connected: Callable[[], bool]
     connecting_s: float
+    checking_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -62,15 +64,15 @@ def take_turns(entries: Sequence[Entry], seconds: float) -> list[Turns]:
     with ExitStack() as stack:
         runs: list[Process] = []
         loads_end_at: list[float] = []
-        load_ends_at = alternate_until
+        turn_begins_at = alternate_until
         for entry in entries:
             began_at = time.monotonic()
-            load_ends_at += ALONE_S + entry.connecting_s
-            load_s = math.ceil(load_ends_at - began_at)
+            load_s = math.ceil(turn_begins_at + ALONE_S - began_at)
             run = stack.enter_context(started(entry.command(load_s)))
             _await_connections(run, entry)
             connected_at = time.monotonic()
             loads_end_at.append(connected_at + load_s)
+            turn_begins_at = loads_end_at[-1] + entry.connecting_s + entry.checking_s
             time.sleep(connected_at - began_at + SETTLING_S)
             run.stop()
             runs.append(run)
