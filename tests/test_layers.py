@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": {"analysis", "answers", "errors", "explain", "layout", "model", "formatting"},
     "store": {"databases", "errors", "home", "model"},
     "telemetry": {"databases", "engine", "host", "model"},
+    "imports": {"analysis", "databases", "explain", "model", "store"},
     "run": {
         "analysis",
         "databases",
@@ -89,6 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "home",
         "host",
+        "imports",
         "layout",
         "model",
         "report",

@@ -62,7 +62,7 @@ def summarize(run: Run) -> RunRecord:
 @once
 def full_record(run: Run) -> RunRecord:
     """Return the record as it is, or for an unfinished run with the numbers so far."""
-    if run.record.throughput_tps is not None:
+    if run.record.throughput_tps is not None or run.record.imported:
         return run.record
     return summarize(run)
 

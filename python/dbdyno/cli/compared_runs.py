@@ -130,7 +130,7 @@ def why_not(run: RunRecord) -> str:
         return "it is still running"
     if run.status != "done":
         return "it was interrupted" if run.status == "interrupted" else "it failed"
-    if not run.valid:
+    if not run.valid and not (run.imported and run.valid is None):
         return "it is not valid: " + ("; ".join(run.invalid_reasons) or "no verdict was recorded")
     return ""
 

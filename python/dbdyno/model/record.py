@@ -19,36 +19,44 @@ ShareOf: TypeAlias = Literal["client time", "lost throughput", "response time", 
 
 
 class TransactionCounts(Struct, frozen=True, kw_only=True):
-    """Transactions that became due in the measured part, under the names of ``intervals``."""
+    """Transactions that became due in the measured part, under the names of ``intervals``.
+
+    None: not known, which happens only in imported runs.
+    """
 
     ok: int
     """Transactions that ran to their end without an error."""
     committed: int = -1
     """Those of ``ok`` that were committed, which throughput and costs count; in older runs, where
     it was not distinguished, all."""
-    rolled_back: int = 0
+    rolled_back: int | None = 0
     """Those of ``ok`` that their script rolled back."""
-    aborted: int = 0
+    aborted: int | None = 0
     """Those of ``ok`` whose COMMIT the server answered by rolling back."""
-    left_open: int = 0
+    left_open: int | None = 0
     """Those of ``ok`` that ended within a transaction block."""
-    failed: int
+    failed: int | None
     """Transactions that failed, and were not retried."""
-    skipped: int
+    skipped: int | None
     """Transactions that were not started, because they would have been too late (``-L``)."""
-    unfinished: int
+    unfinished: int | None
     """Transactions that were cut off when the grace period was over."""
-    waiting: int = 0
+    waiting: int | None = 0
     """Transactions that were due and not started when the run ended."""
-    late: int = 0
+    late: int | None = 0
     """Those of ``ok`` that took longer than ``-L``."""
-    retried: int
+    retried: int | None
     """Transactions that took more than one try."""
 
     def __post_init__(self) -> None:
         """Older ones do not distinguish."""
         if self.committed < 0:
             force_setattr(self, "committed", self.ok)
+
+    @property
+    def ended(self) -> int | None:
+        """Those that succeeded or failed; None if it is not known how many failed."""
+        return None if self.failed is None else self.ok + self.failed
 
 
 class CopyRecord(Struct, frozen=True, kw_only=True):
@@ -169,23 +177,26 @@ class CheckRecord(Struct, frozen=True, kw_only=True):
 
 
 class Latency(Struct, frozen=True, kw_only=True):
-    """A distribution of times in milliseconds; None if nothing was measured."""
+    """A distribution of times in milliseconds; None if nothing was measured.
+
+    One of its numbers is None only in imported runs: their tool did not print it.
+    """
 
     mean: float
     """Mean."""
-    p50: float
+    p50: float | None
     """Median."""
-    p90: float
+    p90: float | None
     """90th percentile."""
-    p95: float
+    p95: float | None
     """95th percentile."""
-    p99: float
+    p99: float | None
     """99th percentile."""
-    p999: float
+    p999: float | None
     """Percentile 99.9."""
-    p9999: float
+    p9999: float | None
     """Percentile 99.99."""
-    max: float
+    max: float | None
     """Maximum."""
 
 
@@ -253,10 +264,11 @@ class ScriptRecord(Struct, frozen=True, kw_only=True):
     """Transactions that ran to their end without an error."""
     committed: int | None = None
     """Those of ``ok`` that were committed; None in older runs."""
-    failed: int
-    """Transactions that failed, and were not retried."""
-    skipped: int
-    """Transactions that were not started, because they would have been too late (``-L``)."""
+    failed: int | None
+    """Transactions that failed, and were not retried; None if an imported text does not say."""
+    skipped: int | None
+    """Transactions that were not started, because they would have been too late (``-L``); None if
+    an imported text does not say."""
     response_ms: Latency | None
     """Response times, from the instant at which a transaction was due."""
     service_ms: Latency | None
@@ -272,8 +284,8 @@ class StatementRecord(Struct, frozen=True, kw_only=True):
     """Its position among the commands of the script, from 0."""
     sql: str
     """Its text; of Lua scripts with ``?`` for values."""
-    count: int
-    """The number of latencies measured."""
+    count: int | None
+    """The number of latencies measured; None if an imported text does not say."""
     rows: int | None = None
     """Rows that it returned, changed or, by an update that changed nothing, found; None in older
     runs."""
@@ -411,6 +423,58 @@ class UnevaluatedRule(Struct, frozen=True, kw_only=True):
     """What it would have needed, and why that was missing."""
 
 
+class PrintedFigure(Struct, frozen=True, kw_only=True):
+    """A figure of another tool's text, as it stands there."""
+
+    name: str
+    """What it is, in the tool's words."""
+    value: float | int | str
+    """The figure: with all its digits if it is a number."""
+    unit: str = ""
+    """Its unit; empty for a number, and for words."""
+    of: str = ""
+    """The script or statement that it is about; empty if it is about the run."""
+    line: int
+    """The line of the text where it stands, from 1."""
+
+
+class ImportRecord(Struct, frozen=True, kw_only=True):
+    """Where an imported run comes from, and everything that its text says of it."""
+
+    tool: str
+    """What measured it: ``pgbench``, ``sysbench`` …"""
+    version: str
+    """The tool's version: as printed, or those of which the wording is (``9.5 to 13``); empty if
+    neither tells."""
+    source: str
+    """The file; ``-`` for standard input."""
+    first_line: int
+    """The line where its text begins, from 1."""
+    last_line: int
+    """The line where it ends."""
+    is_complete: bool
+    """Whether the text has its end; else it was cut off."""
+    is_dated: bool = False
+    """Whether the text says when the run began."""
+    command: str = ""
+    """The tool's command line if the text has it, without passwords."""
+    clients: int | None = None
+    """The number of clients; None if the text does not say, and so are the others."""
+    threads: int | None = None
+    """The number of threads."""
+    scale: int | None = None
+    """The scale of the data."""
+    query_mode: str | None = None
+    """The query mode, in the tool's word."""
+    loop: Literal["closed", "open"] | None = None
+    """Whether each client waits for its transactions, or transactions come at a rate."""
+    rate_tps: float | None = None
+    """The rate that was requested."""
+    figures: list[PrintedFigure] = []
+    """Every figure of the summary, in the order of the text. What the tool printed while it ran is
+    in the table ``progress``."""
+
+
 class RunRecord(Struct, frozen=True, kw_only=True):
     """One measured load on one target.
 
@@ -424,7 +488,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     status: Status
     """How the run ended; ``running`` while it lasts."""
     started_at: str
-    """When it began, in UTC: ISO 8601."""
+    """When it began, in UTC: ISO 8601. Of an imported run whose text does not say, when it was
+    imported."""
     workload: str
     """The name of the workload or of the scripts."""
     target: str
@@ -436,8 +501,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """``product``, its ``title`` for people, ``version``, durability level (``promise``) and, once
     it has been measured, ``cpu_us_per_transaction``. All settings are in ``server.json`` beside the
     record."""
-    seed: int
-    """The seed of everything that was drawn at random."""
+    seed: int | None
+    """The seed of everything that was drawn at random; None of imported runs."""
+    imported: ImportRecord | None = None
+    """Of a run that another tool measured: what its text says. None of runs of dbdyno's own."""
     command: list[str] = []
     """The arguments of ``dbdyno run``, without passwords."""
     dbdyno_version: str = ""

@@ -175,6 +175,7 @@ class RunTables:
     slowest = _TableOf(tables.Slowest)
     windows = _TableOf(tables.Windows)
     totals = _TableOf(tables.Totals)
+    progress = _TableOf(tables.Progress)
     outages = _TableOf(tables.Outages)
     statement_texts = _TableOf(tables.StatementTexts)
     samples = _TableOf(tables.Samples)

@@ -144,7 +144,10 @@ def _engine_count(meaning: str) -> Column:
 
 
 class Intervals(Table):
-    """One measurement interval: the load, and the load generator itself."""
+    """One measurement interval: the load, and the load generator itself.
+
+    In imported runs, only the times and the transactions that ended are known; other counts are 0.
+    """
 
     interval = column(U32, "number of the interval, from 0")
     phase = column(
@@ -349,6 +352,39 @@ class Totals(Table):
     )
     number = column(U32, _NUMBER)
     histogram = column(BLOB, _HISTOGRAM)
+
+
+def _printed(meaning: str) -> Column:
+    return column(F64, meaning)
+
+
+class Progress(Table):
+    """One line that another tool printed while it ran, of imported runs: its figures as they stand.
+
+    NULL is what the line does not say. ``intervals`` and ``scripts`` are made of these lines.
+    """
+
+    line = column(U32, "line of the text, from 1")
+    time_s = column(F64, "its time, as far as it is printed counted from the beginning of the run")
+    tps = _printed("transactions per second")
+    mean_ms = _printed("latency: mean")
+    stddev_ms = _printed("latency: standard deviation")
+    percentile = _printed("which percentile `percentile_ms` is, in percent")
+    percentile_ms = _printed("latency: this percentile")
+    lag_ms = _printed("how late transactions were started, on average")
+    failed = _printed("transactions that failed")
+    skipped = _printed("transactions that were not started")
+    retried = _printed("transactions that took more than one try")
+    retries = _printed("tries after the first")
+    threads = _printed("threads, which are sysbench's clients")
+    queries_per_s = _printed("statements per second")
+    reads_per_s = _printed("statements that read, per second")
+    writes_per_s = _printed("statements that write, per second")
+    others_per_s = _printed("other statements, per second")
+    errors_per_s = _printed("errors that the tool ignored, per second")
+    reconnects_per_s = _printed("new connections after an error, per second")
+    queue_length = _printed("transactions that were due and not started")
+    concurrency = _printed("transactions in progress")
 
 
 class Outages(Table):

@@ -15,7 +15,7 @@ from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import count, counted, percent, significant, size, tps
 from dbdyno.layout import printable, shortened
 from dbdyno.model.plan import Plan
-from dbdyno.model.record import Latency, RateRecord, RunRecord
+from dbdyno.model.record import ImportRecord, Latency, RateRecord, RunRecord
 from dbdyno.report.content import Number
 
 _PARAMETER_LENGTH_MAX = 40
@@ -41,14 +41,15 @@ def verdict(record: RunRecord) -> str:
     if record.status == "failed":
         return "The run failed: these are the results until then."
     if record.valid is None:
-        return "Validity was not determined."
+        by = f"Imported: {record.imported.tool} measured this. " if record.imported else ""
+        return f"{by}Validity was not determined."
     return "Valid." if record.valid else "Not valid: do not use these results."
 
 
 def did_no_work(record: RunRecord) -> bool:
     """Whether the run failed with its statements, as by a typo: only the reason tells anything."""
     counts = record.transactions
-    return record.status == "failed" and counts is not None and counts.ok < counts.failed
+    return record.status == "failed" and counts is not None and counts.ok < (counts.failed or 0)
 
 
 def is_for_use(record: RunRecord) -> bool:
@@ -58,11 +59,30 @@ def is_for_use(record: RunRecord) -> bool:
 
 def conditions(record: RunRecord, plan: Plan) -> str:
     """Load, data and durability level: numbers of other conditions cannot be set beside these."""
+    if record.imported:
+        return ", ".join(_told(record.imported))
     data = workload_parameters(record, plan)
     named = (shortened(printable(f"{name} {data[name]}"), _PARAMETER_LENGTH_MAX) for name in data)
     level = record.server.get("promise")
     durability = [f"durability {level}"] if level else []
     return ", ".join([*_load(plan), *isolation_of(record), *named, *durability])
+
+
+def _told(told: ImportRecord) -> Iterator[str]:
+    """The conditions that another tool's text tells."""
+    if told.clients is not None:
+        yield counted(told.clients, "client")
+    if told.threads is not None:
+        yield counted(told.threads, "thread")
+    if told.loop:
+        yield f"{told.loop} loop"
+    if told.rate_tps is not None:
+        yield f"{significant(told.rate_tps)} TPS requested"
+    if told.query_mode:
+        yield f"query mode {told.query_mode}"
+    if told.scale is not None:
+        yield f"scale {told.scale}"
+    yield f"measured by {f'{told.tool} {told.version}'.strip()}"
 
 
 def server_label(target: str, server: Mapping[str, Any]) -> str:
@@ -72,6 +92,8 @@ def server_label(target: str, server: Mapping[str, Any]) -> str:
     """
     title = server.get("title")
     kind, version = server.get("kind"), re.split("[ -]", str(server.get("version", "")))[0]
+    if not target:
+        return " ".join(filter(None, (title or "a server", version)))
     if not title or not version:
         return target
     if kind in ("private", "kept"):
@@ -92,7 +114,12 @@ def further_servers(record: RunRecord) -> str:
 
 
 def command(record: RunRecord) -> str:
-    """The command that repeats the run; empty for runs of older versions."""
+    """The command that repeats the run; empty for runs of older versions.
+
+    Of an imported run it is the other tool's.
+    """
+    if record.imported:
+        return record.imported.command
     return shlex.join(["dbdyno", "run", *record.command]) if record.command else ""
 
 
@@ -170,9 +197,10 @@ def copied(record: RunRecord) -> Iterator[tuple[str, str, str]]:
 
 
 def percentiles(latency: Latency) -> Iterator[tuple[str, float]]:
-    """Names as usually written, and milliseconds."""
+    """Names as usually written, and milliseconds; those that are known."""
     for field, name in PERCENTILE_NAMES.items():
-        yield name, getattr(latency, field)
+        if (value := getattr(latency, field)) is not None:
+            yield name, value
 
 
 def transaction_text(record: RunRecord) -> str:

@@ -52,6 +52,7 @@ class Runs(Table):
     product = column(TEXT, "`postgres`, `mariadb`, `mysql` …")
     version = column(TEXT, "the server's version")
     promise = column(TEXT, "durability level: `full`, `relaxed` or `none`")
+    tool = column(TEXT, "what measured an imported run: `pgbench` …; NULL for dbdyno's own runs")
     clients = column(COUNT_OR_NULL, "clients requested")
     threads = column(COUNT_OR_NULL, "threads of the load generator")
     scale = column(COUNT_OR_NULL, "the value of `:scale` in the scripts; NULL if they have none")

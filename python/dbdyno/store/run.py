@@ -16,8 +16,17 @@ import msgspec
 from dbdyno.databases.known import recorded_database
 from dbdyno.model.fitting import fit
 from dbdyno.model.host import HostDescription
-from dbdyno.model.plan import Plan
-from dbdyno.model.record import Status
+from dbdyno.model.plan import (
+    Address,
+    Arrivals,
+    ClosedArrivals,
+    Endpoint,
+    OpenArrivals,
+    Plan,
+    Script,
+    Stage,
+)
+from dbdyno.model.record import RunRecord, Status
 from dbdyno.model.recorded_schema import RecordedSchema
 from dbdyno.model.run import (
     TABLES,
@@ -48,6 +57,7 @@ from dbdyno.store.files import (
 from dbdyno.store.frames_file import FRAMES, FramesReader, read_frames
 from dbdyno.store.listing import Stamp, find_run, read_record, stamps_of
 from dbdyno.store.parquet import read_table, table_path
+from dbdyno.store.secrets import plan_to_keep
 from dbdyno.store.tabulator import Tabulator
 
 _DESCRIBED = (RECORD, PLAN, HOST, SERVER, FACTS, SCHEMA)
@@ -81,7 +91,9 @@ class RunFolder(RunTables):
 
     @cached_property
     def plan(self) -> dict[str, Any]:
-        """The plan that the engine executed."""
+        """The plan that the engine executed; of an imported run, one of what is known."""
+        if self.record.imported:
+            return plan_to_keep(stand_in_plan(self.record))
         path = self.folder / PLAN
         found = read_json(path)
         try:
@@ -181,7 +193,10 @@ class RunFolder(RunTables):
             **vars(self.conditions),
             engine=fit(self.engine, EngineReport).value,
             as_recorded=AsRecorded(
-                plan=self.plan, host=self.host, server=self.server, engine=self.engine
+                plan={} if self.record.imported else self.plan,
+                host=self.host,
+                server=self.server,
+                engine=self.engine,
             ),
             histograms=histograms,
             columns=readable,
@@ -241,6 +256,29 @@ class FollowedRun:
     def close(self) -> None:
         """Close the file of frames."""
         self._reader.close()
+
+
+def stand_in_plan(record: RunRecord) -> Plan:
+    """A plan for an imported run, which had none: of what its text says, and else of defaults.
+
+    Whoever shows conditions shows those of the text: see ``RunRecord.imported``.
+    """
+    told = record.imported
+    assert told is not None
+    is_open = told.loop == "open"
+    length_ns = None if record.duration_s is None else round(record.duration_s * 1e9)
+    return Plan(
+        endpoint=Endpoint(address=Address(), user="", database=""),
+        scripts=[Script(name=one.name, weight=one.weight, text="") for one in record.scripts]
+        or [Script(name=record.workload, text="")],
+        variables={} if told.scale is None else {"scale": told.scale},
+        seed=0,
+        clients=told.clients or 0,
+        threads=told.threads or 0,
+        arrivals=Arrivals(open=OpenArrivals()) if is_open else Arrivals(closed=ClosedArrivals()),
+        stages=[Stage(duration_ns=length_ns, rate_tps=told.rate_tps)],
+        warmup_ns=0,
+    )
 
 
 def open_run(id_or_path: str | Path, home: Path | None = None) -> RunFolder:

@@ -33,7 +33,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """The data by which users choose runs: their conditions and main results.
 
     ``rate_tps`` is set for runs with a single rate; ``p999_ms`` and the like are response times.
-    ``made_for`` is the tag by which a command marks the runs that it makes for a result of its own.
+    ``tool`` is set for imported runs. ``made_for`` is the tag by which a command marks the runs
+    that it makes for a result of its own.
     """
 
     run_id: str
@@ -45,6 +46,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     product: str | None
     version: str | None
     promise: str | None
+    tool: str | None
     clients: int | None
     threads: int | None
     scale: int | None
@@ -186,6 +188,16 @@ class _Plan(Struct):
 
 def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
     counts, throughput, response = record.transactions, record.throughput_tps, record.response_ms
+    told = record.imported
+    if told:
+        plan = _Plan(
+            clients=told.clients,
+            threads=told.threads,
+            variables={} if told.scale is None else {"scale": told.scale},
+            arrivals={told.loop: {}} if told.loop else {},
+            query_mode=told.query_mode,
+            stages=[_Stage(told.rate_tps)],
+        )
     scale, rates = plan.variables.get("scale"), {stage.rate_tps for stage in plan.stages}
     wal = (one.value for one in record.costs if one.id == "wal_bytes" and not one.script)
     return RunSummary(
@@ -193,11 +205,12 @@ def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
         status=record.status,
         started_at=record.started_at,
         workload=record.workload,
-        command=shlex.join(record.command),
+        command=told.command if told else shlex.join(record.command),
         target=record.target,
         product=record.server.get("product"),
         version=record.server.get("version"),
         promise=record.server.get("promise"),
+        tool=told.tool if told else None,
         clients=plan.clients,
         threads=plan.threads,
         scale=scale if isinstance(scale, int) else None,

@@ -44,24 +44,27 @@ from dbdyno.store.secrets import plan_to_keep, record_to_keep, server_to_keep
 class RunWriter:
     """A run folder that is being written; a context manager that releases the lock.
 
-    ``record`` is given without a run ID and gets one. If :meth:`finish` is not called, the folder
-    is readable as an interrupted run.
+    ``record`` is given without a run ID and gets one, of its workload or another ``name``; an
+    imported run has no plan. If :meth:`finish` is not called, the folder is readable as an
+    interrupted run.
     """
 
-    def __init__(self, record: RunRecord, plan: Plan, home: Path | None = None) -> None:
+    def __init__(
+        self, record: RunRecord, plan: Plan | None, home: Path | None = None, name: str = ""
+    ) -> None:
         runs = runs_folder(home)
         with explained("creating a run folder in", runs):
             make_closed(runs.parent, runs.name)
-            run_id = new_id(record.workload, RUN, beside=runs)
+            run_id = new_id(name or record.workload, RUN, beside=runs)
             self.record = record_to_keep(
                 msgspec.structs.replace(record, run_id=run_id, status="running")
             )
             self.folder = runs / self.record.run_id
             self._fill(plan)
-        self._masker = Masker(secrets_of(plan))
+        self._masker = Masker(secrets_of(plan) if plan else ())
         self._log_lock = threading.Lock()
 
-    def _fill(self, plan: Plan) -> None:
+    def _fill(self, plan: Plan | None) -> None:
         """Create the folder under another name; rename it once it has all that a reader needs."""
         unfinished = self.folder.with_name(f".{self.folder.name}")
         unfinished.mkdir(mode=0o700)
@@ -69,7 +72,8 @@ class RunWriter:
             with ExitStack() as opened:
                 opened.enter_context(hold_lock(unfinished))
                 replace_json(unfinished / RECORD, self.record)
-                replace_json(unfinished / PLAN, plan_to_keep(plan))
+                if plan:
+                    replace_json(unfinished / PLAN, plan_to_keep(plan))
                 self._frames = opened.enter_context(closing(FrameAppender(unfinished / FRAMES)))
                 log = (unfinished / LOG).open("a", encoding="utf-8", buffering=1)  # line by line
                 self._log = opened.enter_context(log)

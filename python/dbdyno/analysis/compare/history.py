@@ -290,9 +290,15 @@ class RunSeries(Struct, frozen=True, kw_only=True):
         return unequal([self.runs[index - 1]], [self.runs[index]], labels, self.defaults)
 
 
-def is_of_a_history(status: Status, valid: bool | None, tags: Collection[str]) -> bool:
-    """Whether this is a complete and valid run that was made on its own, by the tags it has."""
-    return status == "done" and bool(valid) and not {*tags} & {*MADE_FOR}
+def is_of_a_history(
+    status: Status, valid: bool | None, tags: Collection[str], *, is_imported: bool
+) -> bool:
+    """Whether this is a complete and valid run that was made on its own, by the tags it has.
+
+    Of an imported run it is not known whether it is valid.
+    """
+    is_usable = valid is not False if is_imported else bool(valid)
+    return status == "done" and is_usable and not {*tags} & {*MADE_FOR}
 
 
 def series_of(
@@ -337,7 +343,7 @@ def _by_variant(kind: Kind, runs: Sequence[Conditions]) -> Iterator[tuple[Kind, 
 
 def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
     """The kind of a run, from its record and plan."""
-    plan, workload = run.plan, run.record.workload
+    plan, workload, told = run.plan, run.record.workload, run.record.imported
     parameters = workload_parameters(run.record, plan, defaults)
     if len(plan.scripts) > 1:
         named = "+".join(f"{script.name}@{script.weight}" for script in plan.scripts)
@@ -347,12 +353,14 @@ def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
         place=place_of(run.record),
         load=_load(plan, run.record),
         data=", ".join(f"{name} {value}".strip() for name, value in sorted(parameters.items())),
-        query_mode=plan.query_mode,
+        query_mode=told.query_mode or "" if told else plan.query_mode,
     )
 
 
 def place_of(record: RunRecord) -> str:
-    """The product of a private server; the address of any other."""
+    """The product of a private server; the address of any other; of imported runs, the tool."""
+    if record.imported:
+        return f"measured by {record.imported.tool}"
     kind = record.server.get("kind")
     return f"{record.server['title']}, {kind}" if kind in ("private", "kept") else record.target
 

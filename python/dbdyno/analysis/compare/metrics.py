@@ -78,8 +78,8 @@ def metrics_of(record: RunRecord) -> dict[str, Metric]:
             value: float = getattr(copied, field)
             found.append(Metric(id=name, title=title, unit=unit, better="higher", value=value))
     for name, (field, title) in RESPONSES.items() if record.response_ms else ():
-        value = getattr(record.response_ms, field)
-        found.append(Metric(id=name, title=title, unit="ms", better="lower", value=value))
+        if (ms := getattr(record.response_ms, field)) is not None:
+            found.append(Metric(id=name, title=title, unit="ms", better="lower", value=ms))
     return {metric.id: metric for metric in (*found, *_costs(record))}
 
 

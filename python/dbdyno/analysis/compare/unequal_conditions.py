@@ -93,7 +93,18 @@ def unequal(
     variants = _variants(before, after, labels)
     aspects = _aspects(variants, defaults)
     of_aspects = [line for aspect in aspects for _, line in _differences(aspect, variants)]
-    return [*of_aspects, *_sizes(variants)]
+    return [*_not_told(variants), *of_aspects, *_sizes(variants)]
+
+
+def _not_told(variants: _Variants[Conditions]) -> Iterator[str]:
+    """What the text of an imported run does not have."""
+    for label, side in zip(variants.labels, variants.runs, strict=True):
+        tools = dict.fromkeys(run.record.imported.tool for run in side if run.record.imported)
+        if tools:
+            yield (
+                f"Not known of {label}: durability, settings, data and host, which the text of "
+                f"{' and '.join(tools)} does not tell"
+            )
 
 
 def changed_plans(before: Sequence[Conditions], after: Sequence[Conditions]) -> list[str]:
@@ -127,7 +138,10 @@ def _variants(
     before: Sequence[Conditions], after: Sequence[Conditions], labels: tuple[str, str]
 ) -> _Variants[Conditions]:
     records = ([run.record for run in side] for side in (before, after))
-    return _Variants((before, after), labels, _are_of_one_product(*records))
+    is_told = any(run.record.imported for side in (before, after) for run in side)
+    # What a text does not tell is not known, and no difference.
+    is_alike = _are_of_one_product(*records) and not is_told
+    return _Variants((before, after), labels, is_alike)
 
 
 def _are_of_one_product(before: Iterable[RunRecord], after: Iterable[RunRecord]) -> bool:
@@ -179,6 +193,8 @@ def durability_facts(record: RunRecord) -> Facts:
 
 def _version(run: Conditions) -> Facts:
     server = run.record.server
+    if run.record.imported and not server.get("version"):
+        return {}
     return {"the version": f"{server.get('product', '')} {server.get('version', '')}".strip()}
 
 
@@ -233,6 +249,9 @@ def _work(run: Conditions) -> Facts:
 
     A script is known by its file's name: the two sides may be of two checkouts.
     """
+    if told := run.record.imported:
+        mode = {"the query mode": told.query_mode} if told.query_mode else {}
+        return {"the name": run.record.workload, **mode}
     scripts: dict[str, str] = {}
     for script in run.plan.scripts:
         name = f"the text or weight of {script.name.rpartition('/')[2]}"
@@ -241,6 +260,14 @@ def _work(run: Conditions) -> Facts:
 
 
 def _load(run: Conditions) -> Facts:
+    if told := run.record.imported:
+        known = {
+            "the number of clients": told.clients,
+            "the number of threads": told.threads,
+            "the measured time in seconds": run.record.duration_s,
+            "the rate": told.rate_tps,
+        }
+        return {name: _plain(value) for name, value in known.items() if value is not None}
     plan, stages = run.plan, run.plan.stages
     reported: dict[str, Any] = {
         "the number of clients": plan.clients,

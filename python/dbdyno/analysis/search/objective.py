@@ -50,8 +50,8 @@ class Objective(Struct, frozen=True, kw_only=True):
         """The value that a run reached."""
         counts, response = record.transactions, record.response_ms
         if self.measure == "failures":
-            ended = counts.ok + counts.failed if counts else 0
-            return counts.failed / ended if counts and ended else None
+            ended = counts.ended or 0 if counts else 0
+            return (ended - counts.ok) / ended if counts and ended else None
         return getattr(response, self.measure) if response else None
 
 

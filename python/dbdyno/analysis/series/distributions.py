@@ -66,6 +66,8 @@ def latency(run: Run, kind: str, number: int | None = None) -> Latency | None:
 @once
 def response_ms(run: Run) -> Latency | None:
     """The response times of all scripts; None if none is known."""
+    if run.record.imported:
+        return run.record.response_ms
     return latency(run, "script_response")
 
 

@@ -20,6 +20,8 @@ from dbdyno.model.tables import Latencies
 @once
 def duration_s(run: Run) -> float:
     """For how long it measured, by the engine's clock; as far as it came if it did not end."""
+    if run.record.imported:
+        return run.record.duration_s or 0.0
     if run.engine.done:
         return run.engine.done.measured_ns / 1e9
     over_time = timeline(run)
@@ -43,6 +45,8 @@ def last_counts(run: Run, names: Iterable[str]) -> dict[str, int]:
 @once
 def transactions(run: Run) -> TransactionCounts:
     """How the transactions of the measured part ended."""
+    if run.record.imported and run.record.transactions:
+        return run.record.transactions
     return TransactionCounts(**last_counts(run, TransactionCounts.__struct_fields__))
 
 
@@ -54,8 +58,27 @@ def throughput(run: Run) -> Throughput:
     There is none for fewer than five transactions, however many samples saw nothing; and as a
     measurement begins and ends within transactions, it reaches at least one of them to either side.
     """
-    done, measured_s, measured = completed(run), duration_s(run), timeline(run).measured()
-    value = done / measured_s if measured_s else 0.0
+    if run.record.imported and run.record.throughput_tps:
+        return run.record.throughput_tps
+    done, measured_s = completed(run), duration_s(run)
+    return _throughput(run, done / measured_s if measured_s else 0.0, done, measured_s)
+
+
+def scattered_throughput(run: Run, printed_tps: float | None) -> Throughput | None:
+    """Throughput of an imported run with progress lines: how the rate that was printed scattered.
+
+    Without one, as in a text that was cut off, it is the mean of the lines.
+    """
+    intervals = run.intervals
+    measured_s, done = float(intervals.seconds.sum()), completed(run)
+    if not measured_s:
+        return None
+    value = done / measured_s if printed_tps is None else printed_tps
+    return _throughput(run, value, done, measured_s)
+
+
+def _throughput(run: Run, value: float, done: int, measured_s: float) -> Throughput:
+    measured = timeline(run).measured()
     tps = measured.tps
     scattered = without_stage_means(run.plan, measured.time_s, tps)
     mean = estimate_mean(scattered) if done >= SAMPLES_MIN else None

@@ -13,6 +13,7 @@ GROUPS = {
         "pair",
         "search",
         "study",
+        "import",
         "workloads",
     ),
     "Understand results": (

@@ -98,7 +98,11 @@ def history(  # noqa: PLR0913 - one for each option
 
 def _runs(workload: str | None, target: str | None) -> list[Conditions]:
     """Return the selected runs; if there are none, raise an error that says what there is."""
-    usable = [run for run in list_runs() if is_of_a_history(run.status, run.valid, run.tags)]
+    usable = [
+        run
+        for run in list_runs()
+        if is_of_a_history(run.status, run.valid, run.tags, is_imported=run.tool is not None)
+    ]
     meant = _opened(
         run
         for run in usable

@@ -98,7 +98,14 @@ def _files(
 
     runs = [one.run for one in published]
     usable = [
-        run for run in runs if is_of_a_history(run.record.status, run.record.valid, run.record.tags)
+        run
+        for run in runs
+        if is_of_a_history(
+            run.record.status,
+            run.record.valid,
+            run.record.tags,
+            is_imported=bool(run.record.imported),
+        )
     ]
     series = series_of(usable, None, default_texts())
     mask = mask_of(runs)

@@ -50,5 +50,5 @@ def history_of(run: Run) -> History:
         length=course(series),
         oldest_s=measured_peak(run, Sessions.oldest_transaction_s),
         oldest_idle_s=measured_peak(run, Sessions.oldest_idle_in_transaction_s),
-        slowest_s=response_ms.max / 1e3 if response_ms else 0.0,
+        slowest_s=(response_ms.max or 0.0) / 1e3 if response_ms else 0.0,
     )

@@ -33,6 +33,7 @@ from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.locks.deadlock_time import deadlocks_counted_in, pending_share
 from dbdyno.explain.locks.serialization import against_conflicts
+from dbdyno.explain.needs import needed
 from dbdyno.explain.resources.failing import (
     DEADLOCK,
     OUTSIDE,
@@ -256,6 +257,7 @@ def look(run: Run) -> Deadlocks | NotFound:
     tried_again = _of_deadlocks(full_record(run).tried_again)
     has_reasons = bool(full_record(run).tried_again)
     retried = 0 if has_reasons else transactions_of(run).retried
+    retried = needed(retried, "the text that was imported does not say what was tried again")
     server_deadlocks = deadlocks_counted_in(run)
     if not failures and not tried_again and not retried and not server_deadlocks:
         return NotFound("no transaction failed by a deadlock or a serialization failure")
@@ -278,7 +280,9 @@ def look(run: Run) -> Deadlocks | NotFound:
         logged=_logged(run),
         scripts=[scripts[number].name for number in taking_part],
         are_some_scripts=bool(taking_part) and len(scripts) > 1,
-        failed_by_script=[ScriptCount(one.name, one.failed, one.ok + one.failed) for one in scripts]
+        failed_by_script=[
+            ScriptCount(one.name, one.failed or 0, one.ok + (one.failed or 0)) for one in scripts
+        ]
         if is_all and has_several
         else [],
         share_rows=_share_rows(run, taking_part),

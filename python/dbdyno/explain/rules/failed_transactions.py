@@ -21,10 +21,10 @@ from dbdyno.explain.resources.failing import (
     OUTSIDE,
     THROWN_AWAY,
     advice_against,
+    ended_in,
     first_message,
     kind_and_code,
     time_in_transactions,
-    transactions_of,
 )
 from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule, severity_of
 from dbdyno.explain.sentences import and_so_on
@@ -98,10 +98,9 @@ class FailedTransactions(Claim, frozen=True, kw_only=True):
 
 def look(run: Run) -> FailedTransactions | NotFound:
     """Judged by their share; each kind is reported with its first statement."""
-    counts = transactions_of(run)
     records = sorted(_unattributed(run), key=lambda one: -one.count)
     failed = sum(one.count for one in records)
-    ended = counts.ok + counts.failed
+    ended = ended_in(run)
     if failed < NOTICED * ended or not failed:
         return NotFound(f"{count(failed)} of {count(ended)} transactions failed otherwise")
     share = failed / ended

@@ -262,7 +262,7 @@ def _of_dead_rows(run: Run) -> HeldHorizon | NotFound:
     oldest_s = measured_peak(run, Sessions.oldest_transaction_s)
     horizon = measured_peak(run, Sessions.horizon_age_transactions)
     response_ms = full_record(run).response_ms
-    slowest_s = response_ms.max / 1e3 if response_ms else 0.0
+    slowest_s = (response_ms.max or 0.0) / 1e3 if response_ms else 0.0
     is_standby = 0 < horizon <= _held_for_standbys(run)
     if oldest_s < max(OLD_S, 2 * slowest_s) and not is_standby:
         return NotFound(f"the oldest transaction was {seconds(oldest_s)} old")

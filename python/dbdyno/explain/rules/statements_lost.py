@@ -14,7 +14,7 @@ Wrong when: a function that the statements call removes them from the session: n
 from typing import ClassVar
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.explain.resources.failing import first_message, transactions_of
+from dbdyno.explain.resources.failing import ended_in, first_message
 from dbdyno.explain.rule import SEVERITIES, Aside, Claim, NotFound, Rule, severity_of
 from dbdyno.formatting import count, percent
 from dbdyno.model.record import Certainty, FailureRecord, Severity
@@ -89,7 +89,6 @@ def look(run: Run) -> StatementsLost | NotFound:
     lost = [failure for failure in full_record(run).failures if failure.code in CODES]
     if not lost:
         return NotFound("no transaction failed for lack of a prepared statement")
-    counts = transactions_of(run)
     return StatementsLost(
         failures={one.code: one.count for one in lost},
         emptied_by=[
@@ -98,7 +97,7 @@ def look(run: Run) -> StatementsLost | NotFound:
             if any(word in one.text.lower() for word in EMPTYING)
         ],
         records=lost,
-        ended=counts.ok + counts.failed,
+        ended=ended_in(run),
     )
 
 

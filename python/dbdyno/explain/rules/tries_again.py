@@ -20,6 +20,7 @@ from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.resources.failing import (
     THROWN_AWAY,
     advice_against,
+    ended_in,
     first_message,
     kind_and_code,
     share_of_time,
@@ -80,9 +81,9 @@ def look(run: Run) -> TriesAgain | NotFound:
     """Judged by their time, or by their number."""
     again = [one for one in full_record(run).tried_again if one.failure_class not in THROWN_AWAY]
     again.sort(key=lambda one: -one.count)
-    number, counts = sum(one.count for one in again), transactions_of(run)
+    number = sum(one.count for one in again)
     of_time = share_of_time(run, sum(one.took_s or 0.0 for one in again))
-    of_tries = number / max(counts.ok + counts.failed + number, 1)
+    of_tries = number / max(ended_in(run) + number, 1)
     if max(of_time, of_tries) < NOTICED:
         return NotFound(f"{count(number)} attempts failed for other reasons and were retried")
     return TriesAgain(
@@ -90,7 +91,7 @@ def look(run: Run) -> TriesAgain | NotFound:
         share_of_time=of_time,
         share_of_tries=of_tries,
         records=again,
-        has_succeeded=bool(counts.ok),
+        has_succeeded=bool(transactions_of(run).ok),
     )
 
 

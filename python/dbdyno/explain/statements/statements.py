@@ -140,10 +140,12 @@ def time_share(run: Run, statement: int) -> float | None:
     if not client_s or statement >= len(full_record(run).statements):
         return None
     measured = full_record(run).statements[statement]
+    if measured.count is None:
+        return None
     return float(measured.count * (measured.mean_ms or 0.0) / 1e3 / client_s)
 
 
 def times_run(run: Run, statement: int) -> int:
     """How often a statement was run while measuring; 0 if it was not timed."""
     measured = full_record(run).statements
-    return measured[statement].count if statement < len(measured) else 0
+    return measured[statement].count or 0 if statement < len(measured) else 0

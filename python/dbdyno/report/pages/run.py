@@ -94,7 +94,11 @@ def _head(record: RunRecord, plan: Plan) -> Iterator[HeadLine]:
     length = [f"{seconds(record.duration_s)} measured"] if record.duration_s else []
     tags = (f"{name}={value}" for name, value in record.tags.items())
     began = record.started_at[:19].replace("T", " ")
-    text = " · ".join([began, *length, f"seed {record.seed}", *tags])
+    told = record.imported
+    if told and not told.is_dated:
+        began = f"imported {began}"
+    seed = [] if record.seed is None else [f"seed {record.seed}"]
+    text = " · ".join([began, *length, *seed, *tags])
     yield HeadLine(text=text, style="when")
     yield from _command(record)
 
@@ -139,11 +143,18 @@ def _numbers(record: RunRecord) -> Numbers:
                 for name, ms in (percentiles(response) if response else ())
                 if name in _AT_THE_TOP
             ),
+            *_mean_alone(response),
         ],
         per_transaction=[
             Number(name=cost.title, value=cost_text(cost)) for cost in first_costs(record.costs)
         ],
     )
+
+
+def _mean_alone(response: Latency | None) -> Iterator[Number]:
+    """The mean of response times, if no percentile is known."""
+    if response and response.p50 is None and response.p95 is None:
+        yield Number(name="Mean response time", value=milliseconds(response.mean))
 
 
 def render_summary(record: RunRecord, plan: Plan, screen: int | None = None) -> str:

@@ -180,12 +180,12 @@ def doubts(found: Search) -> Iterator[str]:
 
 def _row(trial: Trial, run: RunRecord) -> tuple[str, ...]:
     done, times, outcomes = run.throughput_tps, run.response_ms, run.transactions
-    ended = outcomes.ok + outcomes.failed if outcomes else 0
+    ended = outcomes.ended or 0 if outcomes else 0
     return (
         tps(trial.rate_tps),
         tps(done.value) if done else NOTHING,
         *(milliseconds(getattr(times, name)) if times else NOTHING for name in _TIMES),
-        percent(outcomes.failed / ended) if outcomes and ended else NOTHING,
+        percent((ended - outcomes.ok) / ended) if outcomes and ended else NOTHING,
         _OUTCOMES[trial.outcome] if counts(run) else "not valid",
         run.run_id,
     )

@@ -16,7 +16,7 @@ def build(run: Run) -> Sequence[Block]:
     """States that there were none, if so: an absent section would leave it open."""
     record = explained_record(run)
     counts = record.transactions
-    ended = max((counts.ok + counts.failed) if counts else 0, 1)
+    ended = max(counts.ended or 0 if counts else 0, 1)
     tables = [
         *_by_class(
             "Failed transactions by class",
@@ -34,6 +34,11 @@ def build(run: Run) -> Sequence[Block]:
         ),
         *_outages(run),
     ]
+    if told := record.imported:
+        failed = f"{count(counts.failed)} failed" if counts and counts.failed else "none failed"
+        is_known = counts is not None and counts.failed is not None
+        said = f"says that {failed}" if is_known else "does not say how many failed"
+        return [Text(text=f"Of the transactions, {told.tool}'s text {said}.")]
     return tables or [Text(text="No transaction failed, and no connection was lost.")]
 
 

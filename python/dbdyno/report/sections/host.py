@@ -19,7 +19,7 @@ def build(run: Run) -> Sequence[Block]:
         cost = f"{significant(client.cpu_us_per_transaction)}\u202fµs per transaction"
         pairs.append(("Engine CPU", cost))
     switches = run.intervals.involuntary_switches
-    if len(switches):
+    if len(switches) and not run.record.imported:
         pairs.append(("Engine involuntary context switches", count(int(switches.sum()))))
     return [Facts(pairs=pairs)] if pairs else []
 

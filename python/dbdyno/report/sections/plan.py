@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dbdyno.formatting import NOTHING, counted, seconds, significant
 from dbdyno.model.plan import Stage
-from dbdyno.model.record import IsolationRecord
+from dbdyno.model.record import ImportRecord, IsolationRecord
 from dbdyno.model.run import Run
 from dbdyno.report.content import Block, Facts, Folded, Section, Table, Text
 from dbdyno.report.facts import readable_pairs
@@ -15,8 +15,11 @@ STAGE_COLUMNS = ("Stage", "Duration", "Clients", "Rate, TPS")
 def build(run: Run) -> Sequence[Block]:
     """The plan, its stages, and behind folds the scripts as they were written.
 
-    Those of sysbench come with their modules: thousands of lines.
+    Those of sysbench come with their modules: thousands of lines. An imported run has no plan: of
+    it, what its text has.
     """
+    if told := run.record.imported:
+        return _as_printed(told)
     plan = dict(run.as_recorded.plan)
     lua = dict(plan.pop("lua", None) or {})
     modules = lua.pop("modules", {})
@@ -36,6 +39,25 @@ def build(run: Run) -> Sequence[Block]:
         blocks.append(_source(title, script.text))
     blocks += [_source(f"Module {name}", text) for name, text in modules.items()]
     return blocks
+
+
+def _as_printed(told: ImportRecord) -> list[Block]:
+    facts = {
+        "Measured by": f"{told.tool} {told.version}".strip(),
+        "Text": f"{told.source}, lines {told.first_line} to {told.last_line}",
+        "Command": told.command,
+    }
+    figures = Table(
+        caption="As it was printed",
+        columns=("Line", "Figure", "Value", "Unit", "Of"),
+        rows=[(str(one.line), one.name, str(one.value), one.unit, one.of) for one in told.figures],
+        numeric=frozenset({0, 2}),
+        code=frozenset({4}),
+    )
+    return [
+        Facts(pairs=[(name, text) for name, text in facts.items() if text]),
+        *([figures] if told.figures else []),
+    ]
 
 
 def _isolation(found: IsolationRecord | None) -> list[tuple[str, str]]:

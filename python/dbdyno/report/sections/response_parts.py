@@ -59,7 +59,7 @@ def _lasted(parts: Parts) -> bool:
 
 def _spent_ms(run: Run, number: int) -> float:
     record = explained_record(run).statements[number : number + 1]
-    return sum((one.mean_ms or 0.0) * one.count for one in record)
+    return sum((one.mean_ms or 0.0) * (one.count or 0) for one in record)
 
 
 def _figure(run: Run, found: ResponseParts, parts: Parts, *, name: str, what: str) -> Figure:

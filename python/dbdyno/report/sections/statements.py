@@ -109,7 +109,7 @@ def _sent_as_text(statements: Sequence[StatementRecord]) -> Sequence[Table]:
 def summary(record: RunRecord) -> Sequence[Block]:
     """Numbers first: a statement has the rest of its line."""
     statements = record.statements
-    if not any(one.count for one in statements):
+    if not any(one.count or one.mean_ms for one in statements):
         # Killed before the first histograms were written.
         return _sent_as_text_in_short(statements)
     # A statement that failed was answered, too: its time counts in the transaction only.
@@ -119,7 +119,7 @@ def summary(record: RunRecord) -> Sequence[Block]:
         columns=columns,
         rows=[
             (
-                count(one.count),
+                count_text(one),
                 *((rows_each(one),) * counts_rows),
                 *map(milliseconds, _times_ms(one)),
                 statement_label(one, statements),
@@ -149,7 +149,11 @@ def _rows(run: Run) -> list[Row]:
         for number, record in enumerate(explained_record(run).statements)
         if record.mean_ms is not None
     }
-    total_ms = {number: (one.mean_ms or 0) * one.count for number, one in ran.items()}
+    # Where a text does not say how often each was executed, each belongs to a transaction.
+    total_ms = {
+        number: (one.mean_ms or 0) * (1 if one.count is None else one.count)
+        for number, one in ran.items()
+    }
     return [
         Row(
             record=record,
@@ -186,7 +190,7 @@ def _table(rows: Sequence[Row]) -> Table:
         rows=[
             (
                 row.label,
-                count(row.record.count),
+                count_text(row.record),
                 rows_each(row.record),
                 NOTHING if (share := row.share_without_rows) is None else percent(share),
                 percent(row.share),
@@ -219,6 +223,11 @@ def _origin(one: StatementRecord, among: Sequence[StatementRecord]) -> Iterator[
 
 def _times_ms(one: StatementRecord) -> tuple[float | None, ...]:
     return one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms
+
+
+def count_text(one: StatementRecord) -> str:
+    """How many latencies were measured, if that is known."""
+    return NOTHING if one.count is None else count(one.count)
 
 
 def rows_each(one: StatementRecord) -> str:

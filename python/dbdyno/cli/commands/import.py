@@ -1,0 +1,133 @@
+"""``dbdyno import``: runs that other tools measured, from the text that they printed."""  # noqa: N999
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated
+
+from cyclopts import Parameter
+
+from dbdyno.cli.app import Json, command
+from dbdyno.cli.output import Exit, print_aside, print_json, print_table
+from dbdyno.cli.progress import StatusLine
+from dbdyno.errors import DbdynoError, why_unreadable
+from dbdyno.formatting import counted, milliseconds, tps
+from dbdyno.imports.reading import ReadText, read_text
+from dbdyno.imports.recording import keep, run_of
+from dbdyno.model.record import RunRecord
+from dbdyno.run.option_parameters import OUTPUT, pairs
+from dbdyno.run.tools import engine_tools
+
+_STDIN = "-"
+
+app = command(
+    "import",
+    "dbdyno import results.txt                  every run in the text becomes a run folder",
+    "pgbench -c 8 -T 60 -P 1 bench 2>&1 | dbdyno import -",
+    "dbdyno import before.txt --tag build=old && dbdyno import after.txt --tag build=new",
+    "dbdyno import page.txt --json | jq '.runs[].throughput_tps.value'",
+)
+
+
+@app.default
+def import_runs(
+    file: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *files: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    tags: Annotated[tuple[tuple[str, str], ...], pairs("--tag", group=OUTPUT)] = (),
+    json: Json = False,
+) -> int:
+    """Import runs that other tools measured, from the text that they printed.
+
+    Reads what pgbench of any version has printed, from files, standard input or a copy of a web
+    page, with any other text around it. Each run in it becomes a run folder, which dbdyno runs,
+    report, compare, history and sql take like any other; what the text does not say is not known
+    there. Passwords in command lines are masked.
+
+    Parameters
+    ----------
+    file
+        A file, or - for standard input.
+    files
+        Further files.
+    tags
+        Tag the runs; may be repeated.
+    """
+    names = [file, *files]
+    read = [(name, _read(name)) for name in names]
+    if not any(one.runs for _, one in read):
+        raise _no_run(read)
+    histograms = engine_tools().histograms
+    runs = [run_of(run, name, histograms) for name, one in read for run in one.runs]
+    records = [keep(run, dict(tags), number).record for number, run in enumerate(runs, 1)]
+    notes = [f"{name}: {note}" for name, one in read for note in one.notes]
+    if json:
+        print_json({"runs": records, "left_out": notes})
+        return Exit.OK
+    _print_runs(records)
+    for note in notes:
+        print_aside(note)
+    return Exit.OK
+
+
+def _read(name: str) -> ReadText:
+    with _opened(name) as file, _progress(name) as report:
+        return read_text(file, report)
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[IO[bytes]]:
+    if name == _STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        with Path(name).open("rb") as file:
+            yield file
+    except OSError as error:
+        raise DbdynoError(
+            "file", f"cannot read {name}: {why_unreadable(error)}", "Name a text file, or -."
+        ) from error
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show in a terminal how far a large text has been read."""
+    line = StatusLine()
+
+    def report(lines: int, runs: int) -> None:
+        if line.is_in_terminal:
+            line.renew(f"{name}: {counted(lines, 'line')} read, {counted(runs, 'run')} so far")
+
+    try:
+        yield report
+    finally:
+        line.take_back()
+
+
+def _no_run(read: list[tuple[str, ReadText]]) -> DbdynoError:
+    names = ", ".join(name if name != _STDIN else "standard input" for name, _ in read)
+    notes = "; ".join(note for _, one in read for note in one.notes)
+    return DbdynoError(
+        "no_run_in_text",
+        f"{names}: there is no run of a tool that dbdyno knows{f' ({notes})' if notes else ''}",
+        "Save the tool's whole output, with its last lines: pgbench … > results.txt 2>&1",
+    )
+
+
+def _print_runs(records: list[RunRecord]) -> None:
+    rows = []
+    for record in records:
+        told, rate, response = record.imported, record.throughput_tps, record.response_ms
+        assert told is not None
+        rows.append(
+            (
+                record.run_id,
+                f"{told.tool} {told.version}".strip(),
+                "" if told.clients is None else str(told.clients),
+                tps(rate.value) if rate else "",
+                milliseconds(response.mean) if response else "",
+                f"{told.first_line}-{told.last_line}",
+            )
+        )
+    print_table(("run", "measured by", "clients", "TPS", "mean", "lines"), rows, 2)

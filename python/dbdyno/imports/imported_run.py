@@ -1,0 +1,82 @@
+"""One run as another tool's text tells it: what is not told is None."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dbdyno.model.record import PrintedFigure
+
+
+class Part(NamedTuple):
+    """What was printed about a part of the time, by the names of the table ``progress``."""
+
+    line: int
+    printed: dict[str, float]
+    """``time_s`` is the end of the part, ``tps`` is always there."""
+
+
+@dataclass(kw_only=True)
+class ImportedScript:
+    """One of several scripts."""
+
+    name: str
+    weight: int = 1
+    ok: int = 0
+    failed: int | None = None
+    skipped: int | None = None
+    mean_ms: float | None = None
+
+
+@dataclass(kw_only=True)
+class ImportedStatement:
+    """A statement, or a command of the script, with its mean latency."""
+
+    script: str
+    index: int
+    sql: str
+    mean_ms: float | None
+
+
+@dataclass(kw_only=True)
+class ImportedRun:
+    """One run of another tool."""
+
+    tool: str
+    first_line: int
+    last_line: int
+    version: str = ""
+    is_complete: bool = False
+    command: str = ""
+    workload: str = ""
+    product: str = ""
+    """Of the server, if the tool measures no other, or says so."""
+    server_version: str = ""
+    began_unix_s: float | None = None
+    clients: int | None = None
+    threads: int | None = None
+    scale: int | None = None
+    query_mode: str | None = None
+    rate_tps: float | None = None
+    duration_s: float | None = None
+    ok: int | None = None
+    failed: int | None = None
+    skipped: int | None = None
+    retried: int | None = None
+    late: int | None = None
+    tps: float | None = None
+    latencies_ms: dict[str, float] = field(default_factory=dict)
+    """By the names of ``Latency``."""
+    is_open_loop: bool = False
+    scripts: list[ImportedScript] = field(default_factory=list)
+    statements: list[ImportedStatement] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    figures: list[PrintedFigure] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    failure: str = ""
+    """Why the tool itself says that the run failed."""
+
+    @property
+    def has_result(self) -> bool:
+        """Whether anything was measured: settings alone are no run."""
+        return bool(self.parts or self.latencies_ms or self.statements) or (
+            self.tps is not None or self.ok is not None
+        )

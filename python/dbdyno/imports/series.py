@@ -1,0 +1,97 @@
+"""The tables of an imported run: its progress lines as intervals, and its statements.
+
+A rate is a number of transactions divided by a time that is printed with fewer digits than the
+rate: an interval is as long as makes its rate exactly the printed one.
+"""
+
+import math
+from collections.abc import Mapping
+
+from dbdyno.imports.imported_run import ImportedRun
+from dbdyno.model.run import TABLES
+from dbdyno.model.tables import Columns
+from dbdyno.store.columns import TableBuilder
+
+PRINTED_TO_S = 0.06
+"""How far a time that is printed with one decimal may be off."""
+
+
+def tables_of(imported: ImportedRun) -> dict[str, Columns]:
+    """All tables; those of which the text tells nothing are empty."""
+    builders = {name: TableBuilder(table) for name, table in TABLES.items()}
+    add_parts(imported, builders)
+    scripts = [script.name for script in imported.scripts]
+    for number, one in enumerate(imported.statements):
+        builders["statement_texts"].add(
+            statement=number,
+            script=scripts.index(one.script) if one.script in scripts else 0,
+            index=one.index,
+            line=0,
+            sql=one.sql,
+            connection=0,
+            server=0,
+        )
+    return {name: builder.columns() for name, builder in builders.items()}
+
+
+def add_parts(imported: ImportedRun, builders: Mapping[str, TableBuilder]) -> None:
+    """Add what was printed while the run lasted."""
+    began_s = imported.began_unix_s
+    time_s = beginning_s(imported)
+    total = failed_total = 0
+    for number, seconds in enumerate(lengths_s(imported)):
+        line, printed = imported.parts[number]
+        done, failed = round(printed["tps"] * seconds), int(printed.get("failed", 0))
+        total, failed_total = total + done, failed_total + failed
+        interval = {
+            "interval": number,
+            "phase": "measure",
+            "time_s": time_s,
+            "seconds": seconds,
+            "unix_s": math.nan if began_s is None else began_s + time_s,
+            "completed_ok": done,
+            "completed_committed": done,
+            "completed_failed": failed,
+            "failed": failed_total,
+            **dict.fromkeys(("ok", "committed"), total),
+            **dict.fromkeys(("started", "due"), total + failed_total),
+        }
+        builders["intervals"].add(**dict.fromkeys(TABLES["intervals"].declared, 0) | interval)
+        latencies = {"mean_ms": printed.get("mean_ms", math.nan)}
+        if "percentile" in printed:
+            digits = f"{printed['percentile']:g}".replace(".", "")
+            latencies[f"p{digits}_ms"] = printed["percentile_ms"]
+        script = {
+            "interval": number,
+            "script": 0,
+            "ok": done,
+            "committed": done,
+            "failed": failed,
+            "skipped": int(printed.get("skipped", 0)),
+            "count": done,
+        }
+        known = {name: latencies[name] for name in latencies if name in TABLES["scripts"].declared}
+        empty = dict.fromkeys(TABLES["scripts"].declared, math.nan)
+        builders["scripts"].add(**empty | script | known)
+        empty = dict.fromkeys(TABLES["progress"].declared, math.nan)
+        builders["progress"].add(**empty | printed | {"line": line})
+        time_s = printed["time_s"]
+
+
+def lengths_s(imported: ImportedRun) -> list[float]:
+    """How long each part was."""
+    lengths, before_s = [], beginning_s(imported)
+    for part in imported.parts:
+        end_s, tps = part.printed["time_s"], part.printed["tps"]
+        printed_s, before_s = end_s - before_s, end_s
+        exact_s = round(tps * printed_s) / tps if tps else printed_s
+        lengths.append(exact_s if abs(exact_s - printed_s) <= PRINTED_TO_S else printed_s)
+    return lengths
+
+
+def beginning_s(imported: ImportedRun) -> float:
+    """When the first part began: 0, or a step before its end if the text begins later."""
+    times = [part.printed["time_s"] for part in imported.parts[:2]]
+    if len(times) < 2 or times[0] <= 2 * (times[1] - times[0]):
+        return 0.0
+    return 2 * times[0] - times[1]
