@@ -11,7 +11,7 @@ from dbdyno.store.listing import run_folders
 from dbdyno.store.run import open_run
 
 pytestmark = pytest.mark.usefixtures("home", "own_signals")
-TEXTS = Path(__file__).parents[1] / "imports/texts"
+TEXTS = Path(__file__).parents[1] / "imports/pgbench_texts"
 SEVERAL = TEXTS / "several-of-one-page.txt"
 NUMA = TEXTS / "9.2-numa-three-policies.txt"
 

@@ -9,8 +9,9 @@ import pytest
 
 from dbdyno.imports.imported_run import ImportedRun
 from dbdyno.imports.reading import ReadText, read_text
+from dbdyno.imports.series import tables_of
 
-TEXTS = Path(__file__).parent / "texts"
+TEXTS = Path(__file__).parent / "pgbench_texts"
 FILES = sorted(path.name for path in TEXTS.glob("*.txt"))
 NO_FIGURES = re.compile(
     r"pgbench[ -]|starting vacuum|SQL script|.*statement latencies|.*FATAL|\[|wr@"
@@ -55,6 +56,17 @@ def test_every_printed_number_is_a_figure_and_no_other_is(name):
     figures = figures_by_line(runs_of(name))
     for number, line in enumerate(lines, 1):
         assert figures.get(number, Counter()) == printed_in(line), f"{number}: {line}"
+
+
+def test_times_since_1970_date_a_run():
+    (run,) = runs_of("15-timestamp.txt")
+    first, second = (part.printed["time_s"] for part in run.parts)
+    assert run.began_unix_s == pytest.approx(2 * first - second)
+    intervals = tables_of(run)["intervals"]
+    assert intervals["time_s"].tolist() == pytest.approx([0, 1])
+    assert intervals["unix_s"].tolist() == pytest.approx([first - 1, first])
+    rates = intervals["completed_committed"] / intervals["seconds"]
+    assert rates.tolist() == pytest.approx([5479.3, 6796.7], rel=1e-12)
 
 
 @pytest.mark.parametrize(

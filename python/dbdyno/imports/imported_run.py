@@ -5,13 +5,17 @@ from typing import NamedTuple
 
 from dbdyno.model.record import PrintedFigure
 
+UNIX_TIME_MIN_S = 1e9
+"""No run lasts so long, and there was no tool in 2001 that printed the time."""
+
 
 class Part(NamedTuple):
     """What was printed about a part of the time, by the names of the table ``progress``."""
 
     line: int
     printed: dict[str, float]
-    """``time_s`` is the end of the part, ``tps`` is always there."""
+    """``time_s`` is the end of the part, since the beginning of the run or since 1970; ``tps`` is
+    always there."""
 
 
 @dataclass(kw_only=True)
@@ -73,6 +77,11 @@ class ImportedRun:
     doubts: list[str] = field(default_factory=list)
     failure: str = ""
     """Why the tool itself says that the run failed."""
+
+    @property
+    def has_unix_times(self) -> bool:
+        """Whether the times of its parts count from 1970."""
+        return bool(self.parts) and self.parts[0].printed["time_s"] >= UNIX_TIME_MIN_S
 
     @property
     def has_result(self) -> bool:

@@ -8,9 +8,10 @@ from msgspec import Struct
 from dbdyno.imports.imported_run import ImportedRun
 from dbdyno.imports.readers.pgbench import PgbenchReader
 from dbdyno.imports.readers.reader import Reader
+from dbdyno.imports.readers.sysbench import SysbenchReader
 from dbdyno.imports.text import lines, plain
 
-READERS: tuple[Callable[[], Reader], ...] = (PgbenchReader,)
+READERS: tuple[Callable[[], Reader], ...] = (PgbenchReader, SysbenchReader)
 """Of the tools whose output is known."""
 
 

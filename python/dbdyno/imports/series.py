@@ -19,7 +19,10 @@ PRINTED_TO_S = 0.06
 def tables_of(imported: ImportedRun) -> dict[str, Columns]:
     """All tables; those of which the text tells nothing are empty."""
     builders = {name: TableBuilder(table) for name, table in TABLES.items()}
-    add_parts(imported, builders)
+    add_intervals(imported, builders)
+    for line, printed in imported.parts:
+        empty = dict.fromkeys(TABLES["progress"].declared, math.nan)
+        builders["progress"].add(**empty | printed | {"line": line})
     scripts = [script.name for script in imported.scripts]
     for number, one in enumerate(imported.statements):
         builders["statement_texts"].add(
@@ -34,13 +37,14 @@ def tables_of(imported: ImportedRun) -> dict[str, Columns]:
     return {name: builder.columns() for name, builder in builders.items()}
 
 
-def add_parts(imported: ImportedRun, builders: Mapping[str, TableBuilder]) -> None:
-    """Add what was printed while the run lasted."""
-    began_s = imported.began_unix_s
-    time_s = beginning_s(imported)
+def add_intervals(imported: ImportedRun, builders: Mapping[str, TableBuilder]) -> None:
+    """Add what was printed while the run lasted, as the intervals of a run."""
+    began_s, first_s = imported.began_unix_s, beginning_s(imported)
+    origin_s = first_s if imported.has_unix_times else 0.0
+    time_s = first_s - origin_s
     total = failed_total = 0
     for number, seconds in enumerate(lengths_s(imported)):
-        line, printed = imported.parts[number]
+        printed = imported.parts[number].printed
         done, failed = round(printed["tps"] * seconds), int(printed.get("failed", 0))
         total, failed_total = total + done, failed_total + failed
         interval = {
@@ -73,13 +77,13 @@ def add_parts(imported: ImportedRun, builders: Mapping[str, TableBuilder]) -> No
         known = {name: latencies[name] for name in latencies if name in TABLES["scripts"].declared}
         empty = dict.fromkeys(TABLES["scripts"].declared, math.nan)
         builders["scripts"].add(**empty | script | known)
-        empty = dict.fromkeys(TABLES["progress"].declared, math.nan)
-        builders["progress"].add(**empty | printed | {"line": line})
-        time_s = printed["time_s"]
+        time_s = printed["time_s"] - origin_s
 
 
 def lengths_s(imported: ImportedRun) -> list[float]:
-    """How long each part was."""
+    """How long each part was; nothing if that does not follow from its time."""
+    if imported.has_unix_times and len(imported.parts) < 2:
+        return []
     lengths, before_s = [], beginning_s(imported)
     for part in imported.parts:
         end_s, tps = part.printed["time_s"], part.printed["tps"]

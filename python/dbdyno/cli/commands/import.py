@@ -26,6 +26,7 @@ app = command(
     "dbdyno import results.txt                  every run in the text becomes a run folder",
     "pgbench -c 8 -T 60 -P 1 bench 2>&1 | dbdyno import -",
     "dbdyno import before.txt --tag build=old && dbdyno import after.txt --tag build=new",
+    "sysbench oltp_read_write … --report-interval=1 run | dbdyno import -",
     "dbdyno import page.txt --json | jq '.runs[].throughput_tps.value'",
 )
 
@@ -40,10 +41,10 @@ def import_runs(
 ) -> int:
     """Import runs that other tools measured, from the text that they printed.
 
-    Reads what pgbench of any version has printed, from files, standard input or a copy of a web
-    page, with any other text around it. Each run in it becomes a run folder, which dbdyno runs,
-    report, compare, history and sql take like any other; what the text does not say is not known
-    there. Passwords in command lines are masked.
+    Reads what pgbench and sysbench of any version have printed, from files, standard input or a
+    copy of a web page, with any other text around it. Each run in it becomes a run folder, which
+    dbdyno runs, report, compare, history and sql take like any other; what the text does not say is
+    not known there. Passwords in command lines are masked.
 
     Parameters
     ----------

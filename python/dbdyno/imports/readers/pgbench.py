@@ -99,6 +99,9 @@ class _Summary:
         if not run.scripts and run.workload and run.ok is not None:
             run.scripts.append(ImportedScript(name=lines.name_of(run.workload), ok=run.ok))
         run.workload = lines.name_of(run.workload)
+        times_s = [part.printed["time_s"] for part in run.parts[:2]]
+        if run.has_unix_times and len(times_s) > 1:
+            run.began_unix_s = 2 * times_s[0] - times_s[1]
         readings = next((self.rates[one] for one in lines.RATES if one in self.rates), ())
         expected = expected_tps(run)
         if len(readings) > 1 and expected:

@@ -177,7 +177,7 @@ def labelled(text: str, *, is_whole: bool) -> Labelled | None:
     found = _LABELLED.fullmatch(_BULLET.sub("", text))
     if found is None or not (is_whole or not text[-1:].isdigit()):
         return None
-    printed, value = found["label"].strip().lower(), found["value"].strip()
+    printed, value = found["label"].strip(), found["value"].strip()
     limit = _LIMIT.fullmatch(printed)
     label = ABOVE_LIMIT if limit else printed
     if label not in LABELS:

@@ -1,0 +1,114 @@
+"""What an author concluded by hand comes out of the text: where the queue stands, who shields whom.
+
+The clients, the throughput and the latencies of tellers and branches are those that were published;
+of the statements beside them, whose latencies were not, the text has what their work takes.
+"""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from dbdyno.explain.registry import all_rules
+from dbdyno.explain.rule import NotFound
+from dbdyno.explain.rules.statement_queue import StatementQueue
+from dbdyno.imports.reading import read_text
+from dbdyno.imports.recording import run_of
+from dbdyno.model.run import Run
+from dbdyno.run.tools import engine_tools
+
+TEXTS = Path(__file__).parent / "pgbench_texts"
+TELLERS = "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;"
+BRANCHES = "UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;"
+BESIDE = {
+    "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;": 0.15,
+    "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (1, 2, 3, 4, now());": 0.12,
+}
+# Clients, and milliseconds of tellers and of branches, and transactions a second.
+PUBLISHED = [
+    (1, 0.158, 0.134, 793),
+    (4, 0.437, 0.962, 1460),
+    (10, 1.88, 2.66, 1517),
+    (20, 5.74, 3.87, 1500),
+    (100, 63.1, 7.54, 1175),
+    (500, 1002, 22.6, 414),
+    (800, 2483, 37, 244),
+]
+
+
+def text_of(clients: int, statements: dict[str, float], tps: float) -> str:
+    rows = "".join(f"\t{ms:.6f}\t{sql}\n" for sql, ms in statements.items())
+    return (
+        "transaction type: TPC-B (sort of)\nscaling factor: 1\nquery mode: prepared\n"
+        f"number of clients: {clients}\nnumber of threads: 1\nduration: 60 s\n"
+        f"number of transactions actually processed: {tps * 60}\n"
+        f"tps = {tps:.6f} (including connections establishing)\n"
+        f"tps = {tps:.6f} (excluding connections establishing)\n"
+        f"statement latencies in milliseconds:\n{rows}"
+    )
+
+
+def runs(text: str) -> list[Run]:
+    found = read_text(io.BytesIO(text.encode())).runs
+    return [run_of(one, "page.txt", engine_tools().histograms) for one in found]
+
+
+def queue_of(run: Run) -> StatementQueue | NotFound:
+    return all_rules()["statement_queue"].look(run)
+
+
+@pytest.fixture(scope="module")
+def published() -> dict[int, Run]:
+    page = "\n\n".join(
+        text_of(clients, {**BESIDE, TELLERS: tellers, BRANCHES: branches}, tps)
+        for clients, tellers, branches, tps in PUBLISHED
+    )
+    return {run.record.imported.clients: run for run in runs(page)}
+
+
+def test_one_client_queues_nowhere(published):
+    assert isinstance(queue_of(published[1]), NotFound)
+
+
+@pytest.mark.parametrize("clients", [4, 10])
+def test_few_clients_queue_for_the_branch(published, clients):
+    found = queue_of(published[clients])
+    assert found.longest.statement.startswith("UPDATE pgbench_branches")
+    assert found.behind == []
+
+
+@pytest.mark.parametrize("clients", [20, 100, 500, 800])
+def test_many_clients_queue_for_tellers_which_hold_them_back_from_the_branch(published, clients):
+    found = queue_of(published[clients])
+    assert found.longest.statement.startswith("UPDATE pgbench_tellers")
+    (branches,) = found.behind
+    assert branches.statement.startswith("UPDATE pgbench_branches")
+    # At most ten transactions get past ten tellers.
+    assert branches.clients <= found.rows == 10
+    assert found.longest.clients + branches.clients <= clients * 1.01
+    assert "holds the crowd back" in found.seen[1]
+    assert "no more than 10 get past" in found.seen[1]
+
+
+def test_the_order_decides_where_the_queue_stands(published):
+    (turned,) = runs(text_of(500, {**BESIDE, BRANCHES: 1881, TELLERS: 0.88}, 233))
+    found = queue_of(turned)
+    assert found.longest.statement.startswith("UPDATE pgbench_branches")
+    assert found.behind[0].clients < 1
+    as_written = queue_of(published[500])
+    assert as_written.longest.statement.startswith("UPDATE pgbench_tellers")
+
+
+def test_the_text_of_somebody_else_says_the_same():
+    (run,) = runs((TEXTS / "10-hot-rows.txt").read_text())
+    (finding,) = [one for one in run.record.findings if one.id == "statement_queue"]
+    assert finding.severity == "critical"
+    assert finding.certainty == "likely"
+    assert "UPDATE pgbench_tellers" in finding.summary
+    assert "only 9 clients are there" in finding.seen[1]
+
+
+def test_the_average_and_the_extremes_of_progress_lines_are_those_of_the_text():
+    (run,) = runs((TEXTS / "9.4-progress-and-lag.txt").read_text())
+    found = run.record.throughput_tps
+    assert (found.value, found.min, found.max) == (51198.113042, 27666.4, 65708.0)
