@@ -22,8 +22,9 @@ ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu
     "statements_lost",
     "failed_transactions",
     "tries_again",
+    "statement_queue",
 }
-"""Rules that need only what the engine itself measured."""
+"""Rules that need only what the engine itself measured, or are about imported runs."""
 
 PROFILED = {
     *("jit_compilation", "page_copies", "parse_and_plan", "snapshot_work"),
@@ -34,14 +35,14 @@ PROFILED = {
 
 NEVER_FOUND = {
     # They need a hypervisor, a full load generator, a pooler, a machine of many cores, minutes of a
-    # run, a report, or a sysbench script.
+    # run, a report, a sysbench script, or another tool's text.
     "postgresql": {"cpu_steal", "cpu_generator", "lwlock", "plan_choice", "checkpoint_io"}
     | {"autovacuum_behind", "autovacuum_interference", "parallel_workers", "statements_lost"}
-    | {"tries_again", "many_partitions"}
+    | {"tries_again", "many_partitions", "statement_queue"}
     | PROFILED,
     # The network is tested with PostgreSQL; a killed server of this kind stays away: the run fails.
     "mysql": {"cpu_steal", "cpu_generator", "round_trips", "outage", "tries_again"}
-    | {"many_partitions"}
+    | {"many_partitions", "statement_queue"}
     | PROFILED,
 }
 """Rules whose findings occur only in their own tests: no golden run has their cause."""
