@@ -36,6 +36,8 @@ REASONS = {
     "report/masking.py": "usual names of users and databases, which are not masked",
     "explain/sentences.py": "words of --server, which keep their small letter at the beginning",
     "host/probes/private_servers.py": "a line of the doctor for each server that can be started",
+    "imports/readers/pgbench.py": "the server that this tool measures",
+    "imports/readers/sysbench_lines.py": "sysbench's own options, which have its drivers' names",
     "run/lua/sysbench_target.py": "sysbench's own options, which have its drivers' names",
     "cli/help.py": "the same, where they are refused with what to write instead",
     "run/job.py": "a protocol whose database is known only when it is connected",

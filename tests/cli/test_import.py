@@ -128,3 +128,16 @@ def test_what_is_left_out_is_said(capsys, tmp_path):
     assert code == 0
     assert out.count("pgbench 9.1 to 9.5") == 3
     assert "lines 1 to 2: left out" in err
+
+
+def test_a_server_that_the_text_does_not_name_is_not_known(capsys):
+    texts = TEXTS.parent / "sysbench_texts"
+    named, unnamed = imported(capsys, texts / "1.0-write-only.txt", texts / "1.0-rate.txt")
+    assert (named["server"]["product"], named["server"]["title"]) == ("mysql", "MySQL")
+    assert (unnamed["server"]["product"], unnamed["server"]["title"]) == ("unknown", "")
+    assert open_run("last").conditions.database.name == "unknown"
+    assert (unnamed["imported"]["loop"], unnamed["imported"]["rate_tps"]) == ("open", 50)
+    assert unnamed["response_ms"]["p95"] == 13.46
+    text = answer(capsys, "report", "last", "--text")[1]
+    assert "on a server" in text
+    assert answer(capsys, "report", "last", "--format", "text")[0] == 0

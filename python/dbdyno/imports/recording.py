@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.doubts import coarse, not_steady, too_short
 from dbdyno.analysis.series.totals import scattered_throughput
-from dbdyno.databases.known import recorded_database, recorded_title
+from dbdyno.databases.known import UNKNOWN, recorded_database, recorded_title
 from dbdyno.explain.explain import explain
 from dbdyno.imports.imported_run import ImportedRun, ImportedScript
 from dbdyno.imports.series import lengths_s, tables_of
@@ -31,16 +31,15 @@ from dbdyno.model.run import Histograms, RecordedServer, Run
 from dbdyno.store.run import RunFolder, stand_in_plan
 from dbdyno.store.writer import RunWriter
 
-UNKNOWN = "unknown"
-
 
 def run_of(imported: ImportedRun, source: str, histograms: Histograms) -> Run:
     """The run that a text tells of, explained as far as it can be."""
     record = _record(imported, source)
+    plan = stand_in_plan(record)
     run = Run(
         record=record,
-        plan=stand_in_plan(record),
-        database=recorded_database(_server(imported), "postgresql"),
+        plan=plan,
+        database=recorded_database(record.server, plan.endpoint.protocol),
         server=RecordedServer(product=record.server["product"]),
         histograms=histograms,
         columns=tables_of(imported),
@@ -76,7 +75,9 @@ def _record(imported: ImportedRun, source: str) -> RunRecord:
     began = imported.began_unix_s
     instant = datetime.now(UTC) if began is None else datetime.fromtimestamp(began, UTC)
     response = _latency(imported.latencies_ms)
-    server = _server(imported)
+    server = {"product": UNKNOWN, "database": UNKNOWN, "version": ""}
+    if imported.product:
+        server = {"product": imported.product, "version": imported.server_version}
     return RunRecord(
         run_id="",
         status="failed" if imported.failure else "done",
@@ -142,13 +143,6 @@ def _source(imported: ImportedRun, source: str) -> ImportRecord:
         rate_tps=imported.rate_tps,
         figures=imported.figures,
     )
-
-
-def _server(imported: ImportedRun) -> dict[str, str]:
-    return {
-        "product": imported.product or UNKNOWN,
-        "version": imported.server_version,
-    }
 
 
 def _doubts(imported: ImportedRun) -> list[str]:

@@ -23,9 +23,9 @@ _STDIN = "-"
 
 app = command(
     "import",
-    "dbdyno import results.txt                  every run in the text becomes a run folder",
+    "dbdyno import results.txt       every run in the text becomes a run folder",
     "pgbench -c 8 -T 60 -P 1 bench 2>&1 | dbdyno import -",
-    "dbdyno import before.txt --tag build=old && dbdyno import after.txt --tag build=new",
+    "dbdyno import before.txt --tag build=old",
     "sysbench oltp_read_write … --report-interval=1 run | dbdyno import -",
     "dbdyno import page.txt --json | jq '.runs[].throughput_tps.value'",
 )
