@@ -11,6 +11,7 @@ from dbdyno.cli import main
 from dbdyno.model import plan as plans
 from dbdyno.store.listing import find_run
 from dbdyno.store.summary import list_runs
+from dbdyno.store.writer import RunWriter
 from tests.cli import made_up_runs as made_up
 from tests.run.test_end_to_end import dbdyno
 from tests.store import synthetic
@@ -167,3 +168,20 @@ def test_a_run_that_cannot_be_read_is_reported_in_one_line():
     assert kept in ended.stdout
     (line,) = ended.stderr.splitlines()
     assert line.startswith(f"warning: {damaged} is left out: ")
+
+
+def test_tags_are_given_and_taken_away(home, capsys):
+    name = made_up.run(tags={"index": "none", "study": "s", "block": "1"})
+    tags = answer(capsys, "tag", name, "reviewed=yes", "note=", "--without", "index")
+    assert tags == (0, f"{name}: study=s block=1 reviewed=yes note=\n", "")
+    for words in (["study=x"], ["--without", "block"], ["no-value"], []):
+        code, _, err = answer(capsys, "tag", name, *words)
+        assert (code, err[:6]) == (1, "error:")
+    assert list_runs()[0].tags == {"study": "s", "block": "1", "reviewed": "yes", "note": ""}
+
+
+def test_a_run_that_goes_on_keeps_its_tags(capsys):
+    with RunWriter(synthetic.record(status="running"), synthetic.plan()) as writer:
+        code, _, err = answer(capsys, "tag", writer.run_id, "a=b")
+    assert code == 1
+    assert "still running" in err

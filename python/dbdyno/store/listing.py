@@ -5,7 +5,7 @@ All are in the folder ``runs`` of dbdyno's home.
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from stat import S_ISREG
 from typing import TypeAlias
@@ -13,8 +13,16 @@ from typing import TypeAlias
 from dbdyno.databases.known import recorded_title
 from dbdyno.home import home as dbdyno_home
 from dbdyno.model.record import FORMAT_VERSION, RunRecord
+from dbdyno.model.study import BLOCK, MADE_FOR, POINT, STUDY
 from dbdyno.store.errors import StoreError, explained, leave_out
-from dbdyno.store.files import RECORD, is_locked, own_file, read_current
+from dbdyno.store.files import (
+    RECORD,
+    is_locked,
+    own_file,
+    read_current,
+    read_json,
+    replace_json,
+)
 from dbdyno.store.ids import RecordKind, folder_meant
 
 RUNS = "runs"
@@ -105,6 +113,32 @@ def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:
     if (as_path / RECORD).is_file():
         return as_path.resolve()
     return folder_meant(str(id_or_path), run_folders(home), RUN, runs_folder(home))
+
+
+def retag_run(
+    id_or_path: str | Path, tags: Mapping[str, str | None], home: Path | None = None
+) -> RunRecord:
+    """Give a run tags, and take away those without a value, unless it is still being written.
+
+    Refused for the tags by which a study or another command knows the runs that it made.
+    """
+    folder = find_run(id_or_path, home)
+    before = read_record(folder)
+    if before.status == "running":
+        raise StoreError("running", f"{folder.name} is still running.", "Wait for its end.")
+    fixed = {*MADE_FOR, *((POINT, BLOCK) if STUDY in before.tags else ())}
+    if names := sorted(fixed & tags.keys()):
+        raise StoreError(
+            "fixed_tag",
+            f"The tag {names[0]} says what made a run, and is not changed.",
+            "Choose another name.",
+        )
+    kept = {**before.tags, **tags}
+    written = read_json(folder / RECORD)  # with what only another version of dbdyno knows
+    written["tags"] = {name: value for name, value in kept.items() if value is not None}
+    with explained("writing", folder / RECORD):
+        replace_json(folder / RECORD, written)
+    return read_record(folder)
 
 
 def remove_run(id_or_path: str | Path, home: Path | None = None) -> Path:

@@ -1,4 +1,4 @@
-"""``dbdyno runs``: lists the runs, one per line; ``runs rm`` removes some.
+"""``dbdyno runs``: lists the runs, one per line; ``runs tag`` and ``runs rm`` change some.
 
 Runs that a study or a search made for its own result are one line together, so that they do not
 hide the user's. Runs of studies are never removed by age: a study's report is made from them, and
@@ -30,8 +30,9 @@ from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds, seconds, size, tps
 from dbdyno.layout import Columns, Line, Paragraph, aligned, visible
 from dbdyno.model.study import STUDY
-from dbdyno.run.grammar import names_and_tags, tags_of
-from dbdyno.store.listing import RUN, find_run, remove_run, runs_folder
+from dbdyno.run.grammar import assignment, names_and_tags, tags_of
+from dbdyno.run.option_parameters import parsed
+from dbdyno.store.listing import RUN, find_run, remove_run, retag_run, runs_folder
 from dbdyno.store.summary import MadeFor, RunFilter, RunSummary, State, list_runs
 
 app = command(
@@ -41,6 +42,7 @@ app = command(
     "dbdyno runs tag:index=none         runs with a tag",
     "dbdyno runs --since 2d --status not-valid",
     "dbdyno runs --columns tps,wal,command",
+    "dbdyno runs tag last index=none    give a run a tag",
     "dbdyno runs rm 20261120-2142 last  remove two; part of a name is enough",
     "dbdyno runs rm --older 90d         remove runs older than 90 days",
 )
@@ -121,7 +123,7 @@ def runs(  # noqa: PLR0913 - filters, and what is shown
     columns: Annotated[str | None, Parameter(metavar="NAME[,…]")] = None,
     json: Json = False,
 ) -> int:
-    """List the runs, newest first; dbdyno runs rm removes some.
+    """List the runs, newest first; dbdyno runs tag and dbdyno runs rm change some.
 
     A run's name begins with its time (UTC) and workload. Other commands accept the name, a
     unique part of it, the path, or last, last~1 and so on. The runs of a study, a search or a
@@ -215,6 +217,45 @@ def _show(entries: Sequence[_Entry], chosen: Sequence[str] | None) -> None:
             f"Each run of a {group.run.made_for}: dbdyno runs {group.name}. "
             "Of all: dbdyno runs --all."
         )
+
+
+Tag = Annotated[
+    tuple[str, str],
+    Parameter(converter=parsed(assignment), n_tokens=1, accepts_keys=False, metavar="NAME=VALUE"),
+]
+
+
+@app.command(
+    help_epilogue=examples(
+        "dbdyno runs tag last index=none",
+        "dbdyno runs tag 20261120-2142 change=before reviewed=yes",
+        "dbdyno runs tag last --without index",
+    )
+)
+def tag(
+    run: RunName,
+    /,
+    *tags: Tag,
+    without: Annotated[tuple[str, ...], Parameter(metavar="NAME", negative=())] = (),
+) -> int:
+    """Give a run tags, as dbdyno run --tag does, or take some away.
+
+    Tags by which a study, a search or a verification knows its runs are not changed.
+
+    Parameters
+    ----------
+    run
+        A run's name, a unique part of it, a path, or last.
+    tags
+        Tags, by which runs can be listed and compared: tag:NAME=VALUE.
+    without
+        Name of a tag to take away; repeatable.
+    """
+    if not tags and not without:
+        raise DbdynoError("usage", "no tags given", "See dbdyno runs tag --help.")
+    record = retag_run(run, dict.fromkeys(without) | dict(tags))
+    print_result(f"{record.run_id}: {visible(' '.join(map('='.join, record.tags.items())))}")
+    return Exit.OK
 
 
 @app.command(
