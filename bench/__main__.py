@@ -17,6 +17,7 @@ from bench import (
     profile_cost,
     start_up,
     telemetry,
+    watched,
 )
 from bench.cases import Case, cases
 from bench.ceiling import Report
@@ -86,6 +87,7 @@ def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str
         **{one.name: partial(loading.measure, report, pairs, one) for one in loading.LOADINGS},
         "footprint": lambda at: footprint.measure(report, at.server, options.io),
         "home": lambda at: home.measure(report, at.server),
+        "page": lambda at: watched.measure(report, at.server),
         "telemetry": lambda at: telemetry.measure(report, at.server, at.socket),
         "profile": lambda at: profile_cost.measure(report, at.server, at.socket),
         **{name: partial(_compare, report, part) for name, part in compare_command.PARTS.items()},

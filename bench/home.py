@@ -7,11 +7,14 @@ waits for.
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.ceiling import Report
 from bench.process import run_to_end
 from bench.tool import dbdyno_path
+from dbdyno.home import VARIABLE
 from dbdyno.servers.base import Server
 
 RUNS = 10_000
@@ -22,20 +25,27 @@ LISTED_WITHIN_S, QUERIED_WITHIN_S = 0.3, 1.0
 def measure(report: Report, server: Server) -> None:
     """Measures the best of several calls, each in a process of its own."""
     version_s = _best_s("--version")
-    before = os.environ.get("DBDYNO_HOME")
-    with tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as home:
-        os.environ["DBDYNO_HOME"] = home
-        try:
-            _fill(Path(home, "runs"), server)
-            listed_s = _best_s("runs")
-            queried_s = _best_s("sql", "select count(*) from intervals")
-        finally:
-            os.environ.pop("DBDYNO_HOME")
-            if before is not None:
-                os.environ["DBDYNO_HOME"] = before
+    with own_home() as home:
+        _fill(home / "runs", server)
+        listed_s = _best_s("runs")
+        queried_s = _best_s("sql", "select count(*) from intervals")
     text = f"{listed_s:.2f} s for {RUNS} runs; --version alone {version_s:.2f} s"
     report("home: runs", text, listed_s < LISTED_WITHIN_S)
     report("home: sql over intervals", f"{queried_s:.2f} s", queried_s < QUERIED_WITHIN_S)
+
+
+@contextmanager
+def own_home() -> Iterator[Path]:
+    """A home for the commands and the functions of dbdyno within the block."""
+    before = os.environ.get(VARIABLE)
+    with tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as home:
+        os.environ[VARIABLE] = home
+        try:
+            yield Path(home)
+        finally:
+            os.environ.pop(VARIABLE)
+            if before is not None:
+                os.environ[VARIABLE] = before
 
 
 def _fill(runs: Path, server: Server) -> None:
