@@ -79,6 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "run",
         "servers",
         "store",
+        "study",
         "workloads",
     },
     "cli": {

@@ -27,7 +27,7 @@ REASONS = {
     "model/plan.py": "the protocols, as the engine knows them",
     "engine.py": "the grammars of SQL, as the engine knows them",
     "model/run.py": "what a run of an old version without a product was made on",
-    "serve/starting.py": "the private servers that its form offers",
+    "serve/requests.py": "the private servers that its form offers",
     "servers/spec.py": "the server that is started if none is named",
     "cli/commands/server.py": "the same, as an option's default",
     "servers/privileges.py": "the system account that distributions create for servers",

@@ -6,6 +6,7 @@ import { makeExplorable } from "./explorable";
 import { formatValue } from "./format";
 
 interface Interval {
+  interval: number;
   phase: string;
   time_s: number;
   tps: number;
@@ -19,14 +20,20 @@ interface Interval {
 
 const POINTS_MAX = 240;
 const NOW_EVERY_MS = 5_000;
+const SILENCE_MS = 8_000;
+const ASK_EVERY_MS = 2_000;
 
 const run = document.body.dataset["run"] ?? "";
 const main = document.querySelector("main");
 const said = document.querySelector("[data-said]");
 const points: Interval[] = [];
 let asked_ms = 0;
+let shown = -1;
+let heard_ms = performance.now();
 
 function show(interval: Interval): void {
+  if (interval.interval <= shown) return;
+  shown = interval.interval;
   points.push(interval);
   points.splice(0, points.length - POINTS_MAX);
   write("phase", { warmup: "warm-up", drain: "end" }[interval.phase] ?? "measuring");
@@ -56,6 +63,7 @@ function draw(name: string, value: (one: Interval) => number | null): void {
 
 async function part(path: string): Promise<Document | undefined> {
   const reply = await fetch(path);
+  if (reply.status === 204) location.reload(); // the run has ended
   return reply.status === 200 ? new DOMParser().parseFromString(await reply.text(), "text/html") : undefined;
 }
 
@@ -83,6 +91,7 @@ async function renewNow(): Promise<void> {
 
 const events = new EventSource(`/api/v1/runs/${encodeURIComponent(run)}/events`);
 events.addEventListener("interval", (event) => {
+  heard_ms = performance.now();
   show(JSON.parse(event.data) as Interval);
   void renewNow();
 });
@@ -93,5 +102,16 @@ events.addEventListener("state", () => {
 });
 events.addEventListener("open", () => said?.replaceChildren("live"));
 events.addEventListener("error", () => said?.replaceChildren("the server does not answer; the run goes on"));
+
+// What is between may hold events back, as some proxies do: then the intervals are asked for.
+async function ask(): Promise<void> {
+  if (performance.now() < heard_ms + SILENCE_MS) return;
+  const reply = await fetch(`/api/v1/runs/${encodeURIComponent(run)}/intervals?since=${shown}`);
+  if (!reply.ok) return;
+  for (const interval of ((await reply.json()) as { intervals: Interval[] }).intervals) show(interval);
+  said?.replaceChildren("asked for every few seconds: events do not arrive");
+  await renewNow();
+}
+setInterval(() => void ask().catch(() => undefined), ASK_EVERY_MS);
 
 makeExplorable(document);

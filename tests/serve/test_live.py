@@ -3,8 +3,10 @@
 import http.client
 import itertools
 import json
+import socket
 from contextlib import closing, contextmanager
 
+from dbdyno.serve.listening import CONNECTIONS_MAX
 from dbdyno.serve.live import STREAMS_MAX
 from dbdyno.store.listing import run_folders
 from tests.run.test_end_to_end import begin
@@ -96,10 +98,26 @@ def test_the_page_follows_a_run_to_its_report(served, database, visit):
             wait_until(lambda one=one, curve=curve: one.evaluate(curve) > 2, "a curve")
             assert one.locator("[data-live=tps]").inner_text() != "–"
         assert page.get_by_role("heading", name="So far").is_visible()
+        page.get_by_role("heading", name="Lock queue now").wait_for()
+        assert "telemetry" in page.locator("section#log").inner_text()
         assert other.evaluate("document.documentElement.scrollWidth") == 390
         other.close()
         page.wait_for_selector(".live", state="detached")
         assert page.get_by_text("Throughput", exact=True).first.is_visible()
+        assert page.complaints == []
+
+
+def test_a_page_whose_events_are_held_back_asks_for_the_intervals(served, database, visit):
+    """As behind a proxy that collects an answer before it passes it on."""
+    with running(database, 600) as (process, name):
+        page = visit(served.url)
+        page.route("**/events", lambda _: None)
+        page.goto(f"http://{served.place}/runs/{name}")
+        curve = "document.querySelector('[data-curve=tps]').points.length"
+        wait_until(lambda: page.evaluate(curve) > 2, "a curve")
+        assert "do not arrive" in page.locator("[data-said]").inner_text()
+        process.terminate()
+        page.wait_for_selector(".live", state="detached")
         assert page.complaints == []
 
 
@@ -123,7 +141,18 @@ def test_streams_are_bounded(served, database):
                 assert connection.getresponse().readline()
             answer = served.ask(f"/api/v1/runs/{name}/events")
             assert (answer.status, answer.json["code"]) == (503, "too_many_streams")
+            # Connections that their clients leave open are ended, before there is none for others.
+            for _ in range(CONNECTIONS_MAX):
+                place, port = served.place.split(":")
+                refused = socket.create_connection((place, int(port)), timeout=PATIENCE_S)
+                opened.append(refused)
+                refused.sendall(
+                    f"GET {path} HTTP/1.1\r\nHost: {served.place}\r\n"
+                    f"Authorization: Bearer {served.token}\r\n\r\n".encode()
+                )
+                assert refused.recv(12) == b"HTTP/1.1 503"
             assert served.ask("/healthz").status == 200
+            assert served.ask("/").status == 200
         finally:
             for connection in opened:
                 connection.close()

@@ -58,16 +58,37 @@ def test_two_runs_are_ticked_and_compared(served, visit, axe):
     assert page.get_by_role("heading", level=1).count() == 1
     page.get_by_role("link", name="Runs", exact=True).click()
     page.get_by_role("button", name="Compare").click()
-    assert "Two runs can be compared" in page.get_by_role("main").inner_text()
+    assert page.get_by_role("heading", level=1).inner_text() == "Two runs can be compared"
+    assert "Tick two" in page.get_by_role("main").inner_text()
 
 
-@pytest.mark.parametrize("path", ["/studies", "/doctor", "/history"])
-@pytest.mark.parametrize("width", [1440, 390])
-def test_the_other_pages_are_accessible(served, visit, axe, path, width):
-    made_up.pairs(4)
-    page = visit(served.url, width)
-    page.goto(f"http://{served.place}{path}")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    found = page.evaluate(axe + "\n;axe.run().then((found) => found.violations)")
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "dark"), (390, "light")])
+def test_the_other_pages_are_accessible(served, visit, axe, width, scheme):
+    made_up.pairs(2)
+    one, other = made_up.run(), made_up.run(tags={"index": "none"})
+    page = visit(served.url, width, scheme)
+    for path in (
+        "/studies",
+        "/doctor",
+        "/history",
+        "/history?workload=pk",
+        "/start?kind=run&workload=tpcb",
+        f"/runs/{one}/about",
+        f"/remove?run={one}&run={other}",
+        f"/compare?run={one}&run={other}",
+    ):
+        page.goto(f"http://{served.place}{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") == width, path
+        found = page.evaluate(axe + "\n;axe.run().then((found) => found.violations)")
+        assert [(fault["id"], fault["nodes"][0]["html"]) for fault in found] == [], path
     assert page.complaints == []
+
+
+def test_there_is_a_page_before_there_is_a_history(served, visit):
+    page = visit(served.url, scripts=False)
+    page.get_by_role("link", name="History").click()
+    assert page.get_by_role("heading", level=1).inner_text() == "No history yet"
+    assert page.get_by_role("link", name="start a run").is_visible()
+    made_up.run()
+    page.goto(f"http://{served.place}/history?workload=pk")
+    assert page.get_by_role("link", name="tpcb").is_visible()

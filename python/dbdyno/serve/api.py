@@ -35,7 +35,9 @@ from dbdyno.serve.operations import (
 )
 from dbdyno.serve.reading import Reader, run_named
 from dbdyno.serve.replies import Problem, json_reply
-from dbdyno.serve.starting import RunRequest, Started, start, stop
+from dbdyno.serve.requests import RunRequest, SearchRequest, StudyRequest
+from dbdyno.serve.starting import Started, start, started, stop, stop_start
+from dbdyno.store.listing import remove_run, retag_run
 from dbdyno.store.summary import MadeFor, RunFilter, RunSummary, State, list_runs
 
 PING_S = 15
@@ -83,6 +85,12 @@ class RunList(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[RunSummary]
 
 
+class Tags(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Tags of a run; one without a value is taken away."""
+
+    tags: dict[str, str | None]
+
+
 class IntervalQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which intervals of a run."""
 
@@ -126,6 +134,30 @@ class Api:
                 status=HTTPStatus.ACCEPTED,
             ),
             Operation(
+                path="/searches",
+                method="POST",
+                answer=self.start_search,
+                body=SearchRequest,
+                returns=Started,
+                status=HTTPStatus.ACCEPTED,
+            ),
+            Operation(
+                path="/studies",
+                method="POST",
+                answer=self.start_study,
+                body=StudyRequest,
+                returns=Started,
+                status=HTTPStatus.ACCEPTED,
+            ),
+            Operation(path="/started/{start_id}", answer=self.started, returns=Started),
+            Operation(
+                path="/started/{start_id}/stop",
+                method="POST",
+                answer=self.stop_start,
+                returns=Started,
+                status=HTTPStatus.ACCEPTED,
+            ),
+            Operation(
                 path="/runs/{run_id}/stop",
                 method="POST",
                 answer=self.stop,
@@ -133,6 +165,14 @@ class Api:
                 status=HTTPStatus.ACCEPTED,
             ),
             Operation(path="/runs/{run_id}", answer=self.run, returns=RunRecord),
+            Operation(path="/runs/{run_id}", method="DELETE", answer=self.remove, returns=RunState),
+            Operation(
+                path="/runs/{run_id}/tags",
+                method="POST",
+                answer=self.tag,
+                body=Tags,
+                returns=RunRecord,
+            ),
             Operation(
                 path="/runs/{run_id}/intervals",
                 answer=self.intervals,
@@ -166,6 +206,31 @@ class Api:
         """Starts a run, after the checks of the command line; it outlives this server."""
         return start(request)
 
+    def start_search(self, request: SearchRequest) -> Started:
+        """Starts a search for the highest rate, after the checks of the command line."""
+        return start(request)
+
+    def start_study(self, request: StudyRequest) -> Started:
+        """Starts a study, after the checks of the command line."""
+        return start(request)
+
+    def started(self, _query: NoQuery, start_id: str) -> Started:
+        """How something stands that was started here."""
+        return started(start_id)
+
+    def stop_start(self, _query: NoQuery, start_id: str) -> Started:
+        """Ends something that was started here, as Ctrl-C does."""
+        stop_start(start_id)
+        return started(start_id)
+
+    def remove(self, _query: NoQuery, run_id: str) -> RunState:
+        """Removes a run, unless it goes on: as dbdyno runs rm."""
+        return RunState(run_id=remove_run(run_named(run_id)).name, status="removed")
+
+    def tag(self, given: Tags, run_id: str) -> RunRecord:
+        """Gives a run tags, or takes away those without a value: as dbdyno runs tag."""
+        return retag_run(run_named(run_id), given.tags)
+
     def stop(self, _query: NoQuery, run_id: str) -> RunState:
         """Ends a run as Ctrl-C does: what was measured is kept."""
         folder = run_named(run_id)
@@ -176,9 +241,11 @@ class Api:
         """The record of a run, with the numbers so far while it lasts: as from dbdyno report."""
         return self._reader.made(full_record, run_id)
 
-    def intervals(self, query: IntervalQuery, run_id: str) -> Intervals:
+    async def intervals(self, query: IntervalQuery, run_id: str) -> Response:
         """The measurement intervals of a run so far."""
-        return intervals_of(self._reader.run(run_id), query.since)
+        live = await self._live.run(run_id)
+        run = live.run if live else await run_in_threadpool(self._reader.run, run_id)
+        return json_reply(intervals_of(run, query.since))
 
     def explanation(self, _query: NoQuery, run_id: str) -> RunExplanation:
         """What limited a run, as far as it has come: as from dbdyno explain."""
@@ -186,13 +253,12 @@ class Api:
         name = run_named(run_id).name
         return RunExplanation(**msgspec.structs.asdict(found), run_id=name)
 
-    async def events(self, query: IntervalQuery, run_id: str, last_event_id: str) -> Response:
+    async def events(self, query: IntervalQuery, run_id: str) -> Response:
         """The stream of a run: interval, findings, and at its end state.
 
         It goes on after the header Last-Event-ID, the number of an interval.
         """
-        since = int(last_event_id) if last_event_id.isdecimal() else query.since
-        events = await self._live.stream(run_id, since)
+        events = await self._live.stream(run_id, query.since)
         return EventSourceResponse(
             (_sent(event) async for event in events), ping=PING_S, send_timeout=SEND_S
         )
@@ -257,7 +323,9 @@ def _endpoint(operation: Operation) -> Any:
         names: Mapping[str, str] = request.path_params
         if inspect.iscoroutinefunction(operation.answer):
             last = request.headers.get("last-event-id", "")
-            reply: Response = await operation.answer(query, **names, last_event_id=last)
+            if isinstance(query, IntervalQuery) and last.isdecimal():
+                query = IntervalQuery(since=int(last))
+            reply: Response = await operation.answer(query, **names)
             return reply
         found = await run_in_threadpool(operation.answer, query, **names)
         return json_reply(found, operation.status)

@@ -15,10 +15,12 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.run import Histograms
 from dbdyno.serve.access import Access, RefusedError
 from dbdyno.serve.api import Api
+from dbdyno.serve.changes import Changes
 from dbdyno.serve.live import Live
-from dbdyno.serve.pages import Pages, entry_page, live_page, now_part, problem_page
+from dbdyno.serve.pages import Pages, live_page, now_part
 from dbdyno.serve.reading import Reader
 from dbdyno.serve.replies import GENERAL, problem_of, problem_reply, wants_page
+from dbdyno.serve.showing import entry_page, problem_page
 
 
 def application(histograms: Histograms, access: Access) -> ASGIApp:
@@ -29,6 +31,7 @@ def application(histograms: Histograms, access: Access) -> ASGIApp:
         Route("/healthz", _healthy),
         *Api(reader, live).routes(),
         *Pages(reader, live, access).routes(),
+        *Changes(access).routes(),
     ]
     app = Starlette(
         routes=routes,
@@ -45,7 +48,10 @@ def _told(request: Request, error: Exception) -> Response:
     """A problem, as a page or as an object; a defect is also written to standard error."""
     if isinstance(error, HTTPException):
         status = HTTPStatus(error.status_code)
-        error = RefusedError(status, "no_page", f"{status.phrase}: {request.scope['path']}")
+        message = f"There is no page {request.scope['path']}"
+        if status != HTTPStatus.NOT_FOUND:
+            message = f"{status.phrase}: {request.scope['path']}"
+        error = RefusedError(status, "no_page", message, "All runs are at /.")
     if not isinstance(error, DbdynoError):
         traceback.print_exception(error)
         error = RefusedError(

@@ -59,6 +59,12 @@ def error_of(printed: bytes) -> DbdynoError | None:
     return DbdynoError(failed.code, failed.message, failed.hint) if failed else None
 
 
+def text_of(words: Sequence[str]) -> str:
+    """What a command prints for people, its complaints included."""
+    ended = _run(words)
+    return (ended.stdout + ended.stderr).decode(errors="replace").strip()
+
+
 def page_of(words: Sequence[str], into: str) -> str:
     """The page that a command writes ``into`` the file of this option."""
     with TemporaryDirectory(prefix="dbdyno-serve-") as folder:

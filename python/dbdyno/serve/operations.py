@@ -16,7 +16,11 @@ from dbdyno.errors import DbdynoError
 Query = TypeVar("Query", bound=msgspec.Struct)
 VERSION = "/api/v1"
 BODY_MAX = 1 << 16
-_PATH_PARAMETERS = {"run_id": "The name of a run, or last.", "study_id": "The name of a study."}
+_PATH_PARAMETERS = {
+    "run_id": "The name of a run, or last.",
+    "study_id": "The name of a study.",
+    "start_id": "The name of what was started.",
+}
 
 
 class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,7 +34,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     answer: Callable[..., Any]
     returns: Any
     takes: type[msgspec.Struct] = NoQuery
-    method: Literal["GET", "POST"] = "GET"
+    method: Literal["GET", "POST", "DELETE"] = "GET"
     status: int = 200
     body: type[msgspec.Struct] | None = None
     """What a request contains, as JSON; given to ``answer`` instead of the query."""

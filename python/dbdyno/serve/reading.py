@@ -30,10 +30,14 @@ def run_named(name: str) -> Path:
     if _LAST.fullmatch(name):
         return folder_meant(name, run_folders(), RUN, runs)
     folder = runs / name
-    is_a_name = name == Path(name).name and not name.startswith(".") and "\0" not in name
-    if not is_a_name or not (folder / RECORD).is_file():
+    if not is_name(name) or not (folder / RECORD).is_file():
         raise StoreError("no_run", f"No run is named {name!r}.", RUN.hint)
     return folder
+
+
+def is_name(text: str) -> bool:
+    """Whether this could be the name of a run, and leads nowhere else."""
+    return bool(text) and text == Path(text).name and text[0] != "." and text.isprintable()
 
 
 class Reader:

@@ -85,10 +85,15 @@ def problem_of(error: DbdynoError) -> Problem:
 
 def problem_reply(problem: Problem) -> Response:
     """A problem for a program."""
+    headers = {
+        HTTPStatus.UNAUTHORIZED: {"www-authenticate": "Bearer"},
+        # Whoever asks for too much does not keep a connection that others need.
+        HTTPStatus.SERVICE_UNAVAILABLE: {"connection": "close"},
+    }
     return Response(
         msgspec.json.encode(problem),
         problem.status,
-        headers={"www-authenticate": "Bearer"} if problem.status == HTTPStatus.UNAUTHORIZED else {},
+        headers=headers.get(HTTPStatus(problem.status), {}),
         media_type="application/problem+json",
     )
 

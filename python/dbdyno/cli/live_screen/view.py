@@ -11,17 +11,15 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from dbdyno.analysis.series.timeline import timeline
-from dbdyno.analysis.waits.waiting_now import LockWait, waiting_now
 from dbdyno.cli.progress import clock
-from dbdyno.explain.statements.statements import statements_of
-from dbdyno.formatting import count, milliseconds, percent, significant, tps
+from dbdyno.formatting import count, milliseconds, percent, tps
 from dbdyno.layout import folded
 from dbdyno.model.record import Finding
 from dbdyno.model.run import Run
-from dbdyno.model.telemetry import NO_STATEMENT
 from dbdyno.report.content import Figure, LineChart
 from dbdyno.report.sections import waits
 from dbdyno.report.sections.latency import latency_chart
+from dbdyno.report.sections.locks import queue_now
 from dbdyno.report.sections.throughput import throughput_chart
 from dbdyno.report.text_charts.canvas import Canvas, Glyphs, cut, length_of, one_line
 from dbdyno.report.text_charts.time_plot import time_plot
@@ -38,7 +36,6 @@ _TIMES = (("p50", "p95", "p99", "max"), ("p50", "p95", "p99"), ("p50", "p99"), (
 """The response times of the last interval: those for which there is room."""
 _TITLE = "title"
 """The colour of titles, which are no series."""
-_WHO = {"foreign": "another session", "unknown": "a session"}
 
 
 @dataclass
@@ -197,23 +194,10 @@ def _text(title: str, lines: Sequence[tuple[str, str]], width: int, least: int =
 
 
 def _lock_lines(run: Run) -> list[tuple[str, str]]:
-    found = waiting_now(run)
+    found = queue_now(run)
     if found is None:
         return [("locks were not read", "")]
-    statements = {one.number: one.sql.in_short for one in statements_of(run)}
-
-    def name(who: str, statement: int) -> str:
-        if who == "client" and statement == NO_STATEMENT:
-            return "between statements"
-        return statements.get(statement) or _WHO.get(who, who)
-
-    def line(wait: LockWait) -> str:
-        on = f" on {wait.relation}" if wait.relation else ""
-        waited = "" if wait.waited_s is None else f", {milliseconds(wait.waited_s * 1e3)} so far"
-        waiter, blocker = name(*wait.waiter), name(*wait.blocker)
-        return f"{significant(wait.sessions)} × {waiter} behind {blocker}{on}{waited}"
-
-    return [(line(wait), "--red") for wait in found] or [("nobody waits for a lock", "")]
+    return [(line, "--red") for line in found] or [("nobody waits for a lock", "")]
 
 
 def _shared(parts: Sequence[_Part], height: int) -> Iterator[tuple[_Part, int]]:

@@ -4,11 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 
 from dbdyno.analysis.waits.lock_queue import lock_queue
+from dbdyno.analysis.waits.waiting_now import LockWait, waiting_now
+from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import milliseconds, significant
 from dbdyno.model.run import Run
+from dbdyno.model.telemetry import NO_STATEMENT
 from dbdyno.report.charts.lock_queue import Picture, draw_queue, picture
 from dbdyno.report.charts.plot import at_each_width
 from dbdyno.report.content import Block, Figure, Section, Table
+
+_WHO = {"foreign": "another session", "unknown": "a session"}
 
 
 def build(run: Run) -> Sequence[Block]:
@@ -51,6 +56,27 @@ def build(run: Run) -> Sequence[Block]:
             svg=at_each_width(partial(draw_queue, shown)),
         )
     ]
+
+
+def queue_now(run: Run) -> list[str] | None:
+    """Who waits for whom in the last sample, the longest queue first; None if none was taken."""
+    found = waiting_now(run)
+    if found is None:
+        return None
+    statements = {one.number: one.sql.in_short for one in statements_of(run)}
+
+    def name(who: str, statement: int) -> str:
+        if who == "client" and statement == NO_STATEMENT:
+            return "between statements"
+        return statements.get(statement) or _WHO.get(who, who)
+
+    def line(wait: LockWait) -> str:
+        on = f" on {wait.relation}" if wait.relation else ""
+        waited = "" if wait.waited_s is None else f", {milliseconds(wait.waited_s * 1e3)} so far"
+        waiter, blocker = name(*wait.waiter), name(*wait.blocker)
+        return f"{significant(wait.sessions)} × {waiter} behind {blocker}{on}{waited}"
+
+    return [line(wait) for wait in found]
 
 
 def _summary(shown: Picture) -> str:
