@@ -116,7 +116,9 @@ class Pages:
         workload = request.query_params.get("workload")
         chosen = [word(workload)] if workload else []
         usable = {
-            run.workload for run in list_runs() if is_of_a_history(run.status, run.valid, run.tags)
+            run.workload
+            for run in list_runs()
+            if is_of_a_history(run.status, run.valid, run.tags, is_imported=run.tool is not None)
         }
         if not usable or (workload and workload not in usable):
             title = f"No history of {workload} yet" if workload else "No history yet"
