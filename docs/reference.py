@@ -36,6 +36,8 @@ from dbdyno.model.database import Subsystems
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import TABLES
 from dbdyno.model.tables import Table
+from dbdyno.peers.command_line import Option
+from dbdyno.peers.pgbench.options import DIFFERENCES, OPTIONS
 from dbdyno.store.query import Runs
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.registry import all_workloads
@@ -80,6 +82,26 @@ def _examples(command: App) -> list[str]:
 
 def _code_block(examples: Iterable[str]) -> str:
     return "\n".join(["Examples:", "", "```console", *examples, "```"])
+
+
+def pgbench() -> str:
+    """Every option of pgbench, what becomes of it, and what differs."""
+    titles = {"": "In both modes", "init": "Initialization (-i)", "run": "Benchmark"}
+    parts = [
+        "# Options of pgbench",
+        "What becomes of each option of [`dbdyno pgbench`](../pgbench.md): an option of "
+        "`dbdyno run`, or what is named.",
+    ]
+    for mode, title in titles.items():
+        own = [option for option in OPTIONS if option.mode == mode]
+        parts += [f"## {title}", _table(("option", "meaning", "here"), map(_peer_option, own))]
+    named = [(f"`{option.written}`", option.differs) for option in OPTIONS if option.differs]
+    rows = [*DIFFERENCES.items(), *named]
+    return _page([*parts, "## What differs", _table(("of", "what, and why"), rows)])
+
+
+def _peer_option(option: Option) -> tuple[str, str, str]:
+    return f"`{option.written}`", option.meaning, option.becomes
 
 
 def workloads() -> str:
@@ -291,6 +313,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "databases": targets,
     "doctor": doctor,
     "machine": machine,
+    "pgbench": pgbench,
     "records": records,
     "rules": rules,
     "subsystems": subsystems,

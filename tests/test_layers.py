@@ -53,6 +53,17 @@ MAY_IMPORT: dict[str, set[str]] = {
         "formatting",
         "workloads",
     },
+    # Other tools' command lines and output.
+    "peers": {
+        "databases",
+        "errors",
+        "home",
+        "model",
+        "run",
+        "servers",
+        "store",
+        "workloads",
+    },
     "study": {
         "analysis",
         "answers",
@@ -94,6 +105,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "imports",
         "layout",
         "model",
+        "peers",
         "report",
         "run",
         "serve",

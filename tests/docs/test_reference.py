@@ -29,6 +29,7 @@ from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import TABLES
 from dbdyno.model.tables import OfInterval, Table
+from dbdyno.peers.pgbench.options import DIFFERENCES, OPTIONS
 from dbdyno.store.query import Runs
 from dbdyno.workloads.registry import all_workloads
 from docs import reference
@@ -77,6 +78,16 @@ def test_every_exit_code_has_its_meaning(commands):
 
 def page_of_the_manual(name: str) -> str:
     return (Path(reference.__file__).parent / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_every_option_of_pgbench_says_what_becomes_of_it():
+    page = reference.pgbench()
+    for option in OPTIONS:
+        cells = [text.replace("|", "\\|") for text in (option.written, option.meaning)]
+        assert f"| `{cells[0]}` | {cells[1]} | {option.becomes} |" in page
+        assert option.becomes
+        assert not option.differs or f"| {option.differs} |" in page
+    assert all(f"| {of} | {what} |" in page for of, what in DIFFERENCES.items())
 
 
 @pytest.mark.parametrize("name", all_workloads())

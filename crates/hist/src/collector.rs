@@ -274,6 +274,7 @@ impl Collector {
             committed: script.committed,
             failed: script.failed,
             skipped: script.skipped,
+            retried: script.retried,
             response: script.response.distribution(),
             service: self.shape.service_differs.then(|| script.service.distribution()),
         }

@@ -87,6 +87,7 @@ pub struct ScriptInterval {
     pub committed: u64,
     pub failed: u64,
     pub skipped: u64,
+    pub retried: u64,
     pub response: Distribution,
     pub service: Option<Distribution>,
 }
@@ -207,6 +208,19 @@ impl Activity {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Transactions {
+    pub rows: ByteBuf,
+    pub counted: Vec<u64>,
+}
+
+impl Transactions {
+    /// Of rows that a tally has packed.
+    pub fn new(rows: Vec<u8>) -> Self {
+        Self { rows: ByteBuf::from(rows), counted: Vec::new() }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OutageBegun {
     pub at_ns: u64,
     pub message: String,
@@ -304,6 +318,7 @@ pub enum Frame {
     Interval(Box<Interval>),
     Activity(Activity),
     Window(Window),
+    Transactions(Transactions),
     OutageBegun(OutageBegun),
     Outage(Outage),
     Note(Note),

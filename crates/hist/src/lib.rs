@@ -17,5 +17,6 @@ pub use collector::{Collector, EngineUse};
 pub use counters::{Copied, Counters, Rows};
 pub use latencies::Latencies;
 pub use tally::{
-    FailedTry, FailureKey, FailureTally, Failures, ScriptTally, Shape, Slow, Tally, add_failure,
+    Ended, FailedTry, FailureKey, FailureTally, Failures, Fate, ScriptTally, Shape, Slow, Tally,
+    add_failure,
 };

@@ -65,6 +65,8 @@ pub struct ScriptTally {
     pub failed: u64,
     /// Transactions that were skipped, counted under the script they would have run.
     pub skipped: u64,
+    /// Transactions that took more than one try, however they ended.
+    pub retried: u64,
     /// done − due.
     pub response: Latencies,
     /// done − sent; empty when it does not differ.
@@ -99,6 +101,62 @@ pub struct Slow {
     pub tries: u32,
     /// Its statements and their latencies, in the last try.
     pub statements: Vec<(StatementId, Nanos)>,
+}
+
+/// How a transaction ended, for a reader who wants to know it of each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It ran to the end of its script.
+    Ok,
+    /// It was not started, because it would have been too late.
+    Skipped,
+    /// It failed in this way.
+    Failed(FailureClass),
+}
+
+impl Fate {
+    fn code(self) -> u16 {
+        match self {
+            Self::Ok => 0,
+            Self::Skipped => 1,
+            Self::Failed(FailureClass::Serialization) => 2,
+            Self::Failed(FailureClass::Deadlock) => 3,
+            Self::Failed(_) => 4,
+        }
+    }
+}
+
+/// A transaction that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The client, by its number over all threads; none if it was skipped.
+    pub client: Option<u64>,
+    /// Its script.
+    pub script: usize,
+    /// How it ended.
+    pub fate: Fate,
+    /// How often it was tried.
+    pub tries: u32,
+    /// When it was due.
+    pub due: Nanos,
+    /// When its first request was sent.
+    pub sent: Nanos,
+    /// When it ended.
+    pub done: Nanos,
+}
+
+impl Ended {
+    /// Appends it as a row of little-endian numbers, of which the frame consists.
+    fn write(&self, rows: &mut Vec<u8>) {
+        let client = self.client.map_or(u32::MAX, |client| client as u32);
+        rows.extend_from_slice(&client.to_le_bytes());
+        rows.extend_from_slice(&(self.script as u16).to_le_bytes());
+        rows.extend_from_slice(&self.fate.code().to_le_bytes());
+        rows.extend_from_slice(&self.tries.to_le_bytes());
+        for instant in [self.due, self.sent, self.done] {
+            rows.extend_from_slice(&instant.0.to_le_bytes());
+        }
+    }
 }
 
 /// Adds all of `added`; for a kind that is already present, its first message is kept.
@@ -183,6 +241,8 @@ pub struct Tally {
     pub bytes_received: u64,
     /// The slowest measured transactions, slowest first.
     pub slowest: Vec<Slow>,
+    /// The rows of the transactions that have ended, if each is reported.
+    pub ended: Vec<u8>,
 }
 
 impl Tally {
@@ -205,6 +265,7 @@ impl Tally {
             bytes_sent: 0,
             bytes_received: 0,
             slowest: Vec::new(),
+            ended: Vec::new(),
         }
     }
 
@@ -218,7 +279,7 @@ impl Tally {
         self.tried_again.clear();
         for script in &mut self.scripts {
             (script.ok, script.committed) = (0, 0);
-            (script.failed, script.skipped) = (0, 0);
+            (script.failed, script.skipped, script.retried) = (0, 0, 0);
             script.response.clear();
             script.service.clear();
         }
@@ -232,6 +293,12 @@ impl Tally {
         self.lateness.clear();
         (self.round_trips, self.bytes_sent, self.bytes_received) = (0, 0, 0);
         self.slowest.clear();
+        self.ended.clear();
+    }
+
+    /// Reports a transaction that has ended.
+    pub fn report(&mut self, ended: &Ended) {
+        ended.write(&mut self.ended);
     }
 
     /// Adds what another worker counted in the same interval.
@@ -247,6 +314,7 @@ impl Tally {
             own.committed += added.committed;
             own.failed += added.failed;
             own.skipped += added.skipped;
+            own.retried += added.retried;
             own.response.merge(&added.response);
             own.service.merge(&added.service);
         }
@@ -262,6 +330,7 @@ impl Tally {
         self.round_trips += other.round_trips;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
+        self.ended.extend_from_slice(&other.ended);
         for slow in &other.slowest {
             self.consider_slow(slow.script, slow.done - slow.due, || slow.clone());
         }
@@ -315,8 +384,27 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::{FailedTry, Rows, Shape, Slow, Tally, add_failure};
-    use dbdyno_model::{Nanos, ServerError, StatementId};
+    use super::{Ended, FailedTry, Fate, Rows, Shape, Slow, Tally, add_failure};
+    use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
+
+    #[test]
+    fn a_reported_transaction_is_a_row_of_numbers() {
+        let shape = Shape { scripts: 1, statements: 0, service_differs: false };
+        let (mut own, mut other) = (Tally::new(shape), Tally::new(shape));
+        let [due, sent, done] = [7, 8, 9].map(Nanos);
+        let fate = Fate::Failed(FailureClass::Deadlock);
+        let ended = Ended { client: Some(258), script: 1, fate, tries: 2, due, sent, done };
+        own.report(&ended);
+        other.report(&Ended { client: None, fate: Fate::Skipped, ..ended });
+        own.merge(&other);
+        let [client, none] = [258, u32::MAX].map(u32::to_le_bytes);
+        let instants = [7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0];
+        let rows = [&client[..], &[1, 0, 3, 0, 2, 0, 0, 0], &instants];
+        let skipped = [&none[..], &[1, 0, 1, 0, 2, 0, 0, 0], &instants];
+        assert_eq!(own.ended, [rows.concat(), skipped.concat()].concat());
+        own.clear();
+        assert!(own.ended.is_empty());
+    }
 
     fn slow(script: usize, response: u64) -> Slow {
         let statements = Vec::new();

@@ -118,7 +118,7 @@ impl Arrivals {
         now: Nanos,
         timeline: &Timeline,
         counters: &mut Counters,
-        mut skip: impl FnMut(u64),
+        mut skip: impl FnMut(Arrival),
     ) -> Option<Arrival> {
         loop {
             let (number, due) = self.take_oldest(timeline)?;
@@ -129,7 +129,7 @@ impl Arrivals {
             }
             counters.skipped += measured;
             if measured > 0 {
-                skip(number);
+                skip((number, due));
             }
         }
     }
@@ -223,7 +223,7 @@ mod tests {
         let (mut arrivals, timeline) = begun(Some(ms(200)), None);
         let (mut counters, mut skipped) = (Counters::default(), Vec::new());
         arrivals.take_due(ms(10_750), &timeline, &mut counters);
-        let mut skip = |number| skipped.push(number);
+        let mut skip = |(number, _)| skipped.push(number);
         let taken = arrivals.next_waiting(ms(10_750), &timeline, &mut counters, &mut skip);
         assert_eq!((taken, skipped), (Some((6, ms(10_700))), vec![0, 2, 4]));
         assert_eq!((counters.due, counters.waiting, counters.skipped), (4, 0, 3));

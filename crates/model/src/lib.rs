@@ -23,8 +23,8 @@ pub use number::write_double;
 pub use pattern::text_by_pattern;
 pub use plan::{
     Address, ArrivalLaw, Arrivals, Choice, ClientGroup, ColumnType, Endpoint, Field, Generator, Io,
-    Language, LoadColumn, LoadPlan, LoadTable, Pacing, Plan, Protocol, QueryMode, Retry, Scalar,
-    Script, ScriptChoice, Stage, Think, ThinkLaw, Tls, TlsMode, server_of,
+    Language, LoadColumn, LoadPlan, LoadTable, Pacing, Plan, Protocol, QueryMode, Reports, Retry,
+    Scalar, Script, ScriptChoice, Stage, Think, ThinkLaw, Tls, TlsMode, server_of,
 };
 pub use prefetch::prefetch;
 pub use queue::Queue;

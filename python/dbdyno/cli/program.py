@@ -12,11 +12,12 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
 from dbdyno.cli import front_page
-from dbdyno.cli.commands import SCRIPTED
+from dbdyno.cli.commands import PEERS, SCRIPTED
 from dbdyno.cli.output import Exit, flush_result, print_aside, print_error, print_result
 from dbdyno.errors import DbdynoError
 from dbdyno.run.interrupts import heeded
@@ -27,7 +28,7 @@ GARBAGE_THRESHOLD = 100_000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    words = with_script_options(sys.argv[1:] if arguments is None else arguments)
+    words = with_script_options([*_link(), *sys.argv[1:]] if arguments is None else arguments)
     as_json = "--json" in words
     _spare_processors()
     # SIGTERM from a supervisor and a closed terminal have the same effect as Ctrl-C: servers are
@@ -56,9 +57,17 @@ def _result_of(words: Sequence[str]) -> object:
     if front_page.is_meant(words):
         print_result(front_page.front_page())
         return Exit.OK
+    if words[0] in PEERS and (_link() or words[1:] != ["--help"]):
+        return import_module(f"dbdyno.peers.{words[0]}.program").main(words[1:])
     from dbdyno.cli import app  # noqa: PLC0415 - takes longer than all that was imported before
 
     return app.call(words)
+
+
+def _link() -> list[str]:
+    """Return the command for which the link stands by which the program was called, if any."""
+    name = os.path.basename(sys.argv[0])  # noqa: PTH119 - pathlib is slow to import
+    return [name] if name in PEERS else []
 
 
 def with_script_options(words: Sequence[str]) -> list[str]:

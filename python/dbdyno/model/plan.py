@@ -243,6 +243,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     stall_limit_ns: int = 60_000_000_000
     ends_on_hopeless_script: bool = True
     allow_shell: bool = False
+    reports: Literal["counts", "transactions"] | UnsetType = UNSET
     lua: Lua | None = None
 
     @property

@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from msgspec import UNSET
+from msgspec.structs import replace as with_fields
+
 from dbdyno.databases.isolation import refuse_missing_level
 from dbdyno.databases.known import native_database
 from dbdyno.errors import DbdynoError
@@ -39,7 +42,8 @@ class Job:
     """A run, or another use of a workload or script, before there is a server.
 
     ``options`` include those that sysbench's options stand for. ``survey`` is what the engine found
-    in a sysbench script; None for other scripts.
+    in a sysbench script; None for other scripts. With ``reports_transactions`` the observer of its
+    run is told of every transaction.
     """
 
     items: tuple[WeightedName, ...]
@@ -48,6 +52,7 @@ class Job:
     server: ServerChoice
     seed: int
     survey: Survey | None = None
+    reports_transactions: bool = False
 
     @property
     def clients(self) -> int:
@@ -72,7 +77,7 @@ class Job:
 
     def plan(self, values: Values, endpoint: Endpoint, sql_dialect: str) -> Plan:
         """Return the plan, with the workload's scripts in this SQL dialect."""
-        return make_plan(
+        plan = make_plan(
             self.options,
             endpoint=endpoint,
             scripts=self.work.scripts(values, sql_dialect),
@@ -83,6 +88,8 @@ class Job:
             beside=self.work.beside(values),
             executors=self.work.executors(values),
         )
+        # Left out of a plan that does not ask for it.
+        return with_fields(plan, reports="transactions" if self.reports_transactions else UNSET)
 
     @cached_property
     def draft(self) -> Plan:

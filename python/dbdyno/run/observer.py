@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dbdyno.model.frame import Interval, Started
+from dbdyno.model.frame import Interval, Started, Transactions
 from dbdyno.model.plan import Plan
 from dbdyno.workloads.loading import LoadProgress
 
@@ -30,6 +30,9 @@ class Observer:
 
     def interval(self, interval: Interval) -> None:
         """Report the end of a measurement interval."""
+
+    def transactions(self, transactions: Transactions) -> None:
+        """Report the transactions of an interval, if the job asks for each of them."""
 
 
 class Relay(Observer):
@@ -61,3 +64,7 @@ class Relay(Observer):
     def interval(self, interval: Interval) -> None:
         """Pass the interval on."""
         self._observer.interval(interval)
+
+    def transactions(self, transactions: Transactions) -> None:
+        """Pass the transactions on."""
+        self._observer.transactions(transactions)

@@ -16,7 +16,7 @@ import msgspec
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
-from dbdyno.model.frame import Activity, Connected, Frame, Interval
+from dbdyno.model.frame import Activity, Connected, Frame, Interval, Transactions
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
@@ -144,7 +144,7 @@ class _Run:
             with on_cpus(self.job.options.engine_cpus):
                 engine = self.tools.start(plan, log)
             meet = partial(send_server_tasks, self.connected, engine, follower)
-            keep = _FrameKeeper(self.writer, follower, meet).keep
+            keep = _FrameKeeper(self.writer, follower, self.observer, meet).keep
             with self.way.probed() if self.way else nullcontext():
                 measured = measure(engine, plan, run_observer, keep, self.writer.log)
             follower.finish()
@@ -225,10 +225,14 @@ class _FrameKeeper:
 
     writer: RunWriter
     follower: Follower
+    observer: Observer
     meet: Callable[[], None]
 
     def keep(self, raw: bytes, frame: Frame) -> None:
         """Store the frame, then pass it on: what the follower writes refers to the frame."""
+        if isinstance(frame, Transactions):
+            self.observer.transactions(frame)
+            return
         if not isinstance(frame, Activity):
             self.writer.append_frame(raw)
         if isinstance(frame, Connected):

@@ -6,7 +6,7 @@
 
 use super::aggregator::{Aggregator, fault_message};
 use super::colocation::{Colocation, Move, TaskOf};
-use super::hooks::Hooks;
+use super::hooks::{Hooks, counted};
 use super::hopeless::hopeless_message;
 use super::lanes::LaneHandle;
 use super::pauses;
@@ -334,8 +334,11 @@ impl<'a> Coordinator<'a> {
 
     /// Reports every interval that all lanes have closed.
     fn emit_intervals(&mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
-        while let Some((frames, tallies)) = self.aggregator.next_complete()? {
-            for frame in &frames {
+        while let Some((mut frames, tallies)) = self.aggregator.next_complete()? {
+            for frame in &mut frames {
+                if let Frame::Transactions(transactions) = frame {
+                    transactions.counted = counted(&self.engine.program).to_vec();
+                }
                 emit(sink, frame)?;
             }
             let hooks = self.hooks.as_mut();

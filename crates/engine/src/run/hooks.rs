@@ -22,7 +22,12 @@ const COUNTED: [(&str, Counter); 5] = [
 ];
 
 /// The counts of a run so far, in the order of [`COUNTED`].
-type Counts = [u64; COUNTED.len()];
+pub(super) type Counts = [u64; COUNTED.len()];
+
+/// What sysbench has counted of the script's statements so far, in the order of [`COUNTED`].
+pub(super) fn counted(program: &CompiledScripts) -> Counts {
+    COUNTED.map(|(_, counter)| program.count(counter))
+}
 
 /// Statistics by sysbench's names for them.
 type Statistics = Vec<(&'static str, f64)>;
@@ -117,8 +122,11 @@ impl<'a> Hooks<'a> {
     /// Adds an interval that all lanes have reported, and calls the hook when it is due. Returns a
     /// note about a hook that failed.
     pub(super) fn take(&mut self, frames: &[Frame], tallies: &[(u32, Box<Tally>)]) -> Option<Note> {
-        let Some(Frame::Interval(interval)) = frames.first() else { return None };
-        let counts = COUNTED.map(|(_, counter)| self.program.count(counter));
+        let interval = frames.iter().find_map(|frame| match frame {
+            Frame::Interval(interval) => Some(interval),
+            _ => None,
+        })?;
+        let counts = counted(self.program);
         let tallies = tallies.iter().map(|(_, tally)| &**tally);
         if interval.phase == "warmup" {
             (self.last, self.whole) = (Period::since(counts), Period::since(counts));

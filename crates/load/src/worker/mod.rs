@@ -22,8 +22,8 @@ use crate::timers::Timers;
 use crate::{
     EndReport, Event, HopelessScript, Phase, Port, RunShared, Schedule, Settings, Timeline,
 };
-use dbdyno_hist::{Activity, Latencies, Tally};
-use dbdyno_model::{self as model, BlockWords, Flow, Nanos, Plan, prefetch, server_of};
+use dbdyno_hist::{Activity, Ended, Fate, Latencies, Tally};
+use dbdyno_model::{self as model, BlockWords, Flow, Nanos, Plan, Reports, prefetch, server_of};
 use dbdyno_script::Resume;
 use std::sync::Arc;
 use turn::Turn;
@@ -276,11 +276,22 @@ impl Worker {
     /// The next arrival that a client is to serve; those that are too old are skipped.
     fn next_waiting(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
         let (timeline, tally) = (self.timeline.as_ref()?, &mut self.intervals.tally);
-        let Tally { counters, scripts, .. } = tally;
-        let choices = &self.choices;
-        self.arrivals.next_waiting(now, timeline, counters, |number| {
-            scripts[choices.script(NO_CLIENT, number)].skipped += 1;
-        })
+        let (choices, is_reported) = (&self.choices, self.plan.reports == Reports::Transactions);
+        let mut skipped = Vec::new();
+        let next =
+            self.arrivals.next_waiting(now, timeline, &mut tally.counters, |(number, due)| {
+                let script = choices.script(NO_CLIENT, number);
+                tally.scripts[script].skipped += 1;
+                if is_reported {
+                    skipped.push((script, due));
+                }
+            });
+        for (script, due) in skipped {
+            let fate = Fate::Skipped;
+            let ended = Ended { client: None, script, fate, tries: 1, due, sent: due, done: now };
+            tally.report(&ended);
+        }
+        next
     }
 
     /// Ends the run at `at`, unless it ends before.

@@ -7,8 +7,8 @@ use super::turn::Turn;
 use crate::client::Block;
 use crate::state::{Input, Then, Transaction};
 use crate::{HopelessScript, Phase, Port};
-use dbdyno_hist::{FailedTry, Slow, add_failure};
-use dbdyno_model::{ConnectionId, FailureClass, Keep, Request, ServerError, StatementId};
+use dbdyno_hist::{Ended, FailedTry, Fate, Slow, add_failure};
+use dbdyno_model::{ConnectionId, FailureClass, Keep, Reports, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Resume};
 
 impl<P: Port> Turn<'_, P> {
@@ -144,7 +144,7 @@ impl<P: Port> Turn<'_, P> {
             let worker = &mut *self.worker;
             let execution = &worker.clients[self.client].execution;
             execution.add_counted(&mut worker.intervals.tally.counted);
-            self.end_measured(transaction);
+            self.end_measured(transaction, Fate::Ok);
             self.consider_slow(transaction);
         }
     }
@@ -171,7 +171,7 @@ impl<P: Port> Turn<'_, P> {
         add_failure(&mut tally.failures, FailedTry { error, statement, took, script });
         if transaction.measured {
             tally.counters.failed += 1;
-            self.end_measured(&transaction);
+            self.end_measured(&transaction, Fate::Failed(error.class));
         }
     }
 
@@ -188,15 +188,29 @@ impl<P: Port> Turn<'_, P> {
         }
     }
 
-    fn end_measured(&mut self, transaction: &Transaction) {
+    fn end_measured(&mut self, transaction: &Transaction, fate: Fate) {
         self.count_retries(transaction);
+        if self.worker.plan.reports == Reports::Transactions {
+            let ended = Ended {
+                client: Some(self.id()),
+                script: transaction.script,
+                fate,
+                tries: transaction.tries,
+                due: transaction.due,
+                sent: transaction.sent.unwrap_or(transaction.due),
+                done: self.now,
+            };
+            self.worker.intervals.tally.report(&ended);
+        }
         self.worker.intervals.tally.counters.in_flight -= 1;
         self.worker.end_report.last_end = self.now;
     }
 
     /// Counts the retries of a measured transaction, however it ended.
     fn count_retries(&mut self, transaction: &Transaction) {
-        let counters = &mut self.worker.intervals.tally.counters;
+        let tally = &mut self.worker.intervals.tally;
+        tally.scripts[transaction.script].retried += u64::from(transaction.tries > 1);
+        let counters = &mut tally.counters;
         counters.retried += u64::from(transaction.tries > 1);
         counters.retries += u64::from(transaction.tries - 1);
     }

@@ -74,6 +74,9 @@ pub struct Plan {
     pub ends_on_hopeless_script: bool,
     /// Whether `\shell` and `\setshell` may run.
     pub allow_shell: bool,
+    /// What is reported of transactions.
+    #[serde(default)]
+    pub reports: Reports,
     /// The settings of a sysbench script, in Lua, which is then the only script. None for pgbench's
     /// language.
     pub lua: Option<Lua>,
@@ -202,6 +205,17 @@ pub struct ClientGroup {
     /// How the script of each transaction is chosen among them.
     #[serde(default)]
     pub choice: ScriptChoice,
+}
+
+/// What is reported of transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reports {
+    /// Counts and distributions.
+    #[default]
+    Counts,
+    /// Each measured one, besides.
+    Transactions,
 }
 
 /// Which kernel interface drives the sockets.

@@ -1,8 +1,8 @@
 //! Plans whose outcome can be worked out by hand: a second of warm-up, intervals of a second.
 
 use dbdyno_model::{
-    Address, ArrivalLaw, Arrivals, Endpoint, Io, Nanos, Plan, Protocol, QueryMode, Retry, Script,
-    ScriptChoice, Stage, Think, ThinkLaw, Tls, TlsMode,
+    Address, ArrivalLaw, Arrivals, Endpoint, Io, Nanos, Plan, Protocol, QueryMode, Reports, Retry,
+    Script, ScriptChoice, Stage, Think, ThinkLaw, Tls, TlsMode,
 };
 use std::collections::BTreeMap;
 
@@ -55,6 +55,7 @@ pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<S
         stall_limit_ns: Nanos::from_secs(60),
         ends_on_hopeless_script: true,
         allow_shell: false,
+        reports: Reports::Counts,
         lua: None,
     }
 }

@@ -15,6 +15,7 @@ GROUPS = {
         "study",
         "import",
         "workloads",
+        "pgbench",
     ),
     "Understand results": (
         "explain",
@@ -40,6 +41,8 @@ GROUPS = {
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 # Those that accept a script's own options after ``--``.
 SCRIPTED = ("run", "search", "load", "script")
+# Those whose words are another tool's, which a link of that name to dbdyno takes as well.
+PEERS = ("pgbench",)
 
 _FOLDER = Path(__file__).parent
 # A command's description is that of its application, or of the function that is its default.

@@ -37,6 +37,7 @@ from dbdyno.model.frame.running import (
     Statement,
     StatementInfo,
     Survey,
+    Transactions,
     Window,
 )
 
@@ -65,6 +66,7 @@ __all__ = [
     "Statement",
     "StatementInfo",
     "Survey",
+    "Transactions",
     "Window",
     "WindowScript",
     "bucket_low_ns",
@@ -78,6 +80,7 @@ Frame: TypeAlias = (
     | Interval
     | Activity
     | Window
+    | Transactions
     | OutageBegun
     | Outage
     | Note

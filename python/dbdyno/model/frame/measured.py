@@ -126,6 +126,8 @@ class ScriptInterval(Struct, frozen=True):
     """None if it equals ``response`` (closed loop)."""
     committed: int = -1
     """Those of ``ok`` that were committed; in frames of an older engine all."""
+    retried: int = 0
+    """Measured ones that took more than one try; an older engine does not tell."""
 
     def __post_init__(self) -> None:
         """Older ones do not distinguish."""

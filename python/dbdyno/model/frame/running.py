@@ -128,6 +128,19 @@ class Window(Struct, frozen=True, tag="window", tag_field="kind"):
     statements: list[bytes]
 
 
+class Transactions(Struct, frozen=True, tag="transactions", tag_field="kind"):
+    """Every measured transaction that ended in the interval whose frame follows; never stored.
+
+    ``rows`` are packed little-endian: u32 client (the largest number if it was skipped), u16
+    script, u16 fate (0 ended without an error, 1 skipped, 2 serialization failure, 3 deadlock, 4
+    other failure), u32 tries, and in ns u64 due, u64 sent, u64 done. ``counted`` is what sysbench
+    has counted of its script so far: reads, writes, other statements, errors, reconnects.
+    """
+
+    rows: bytes
+    counted: list[int] = []
+
+
 class OutageBegun(Struct, frozen=True, tag="outage_begun", tag_field="kind"):
     """A first connection was lost; an :class:`Outage` of the same thread will cover the whole."""
 

@@ -8,7 +8,7 @@ use crate::{EngineError, usage};
 use dbdyno_hist::frame::{self, Done, Frame};
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Shape, Tally};
 use dbdyno_load::{ClosedInterval, Phase, Timeline};
-use dbdyno_model::{Arrivals, Nanos, Plan, ServerError};
+use dbdyno_model::{Arrivals, Nanos, Plan, Reports, ServerError};
 use dbdyno_script::Fault;
 use std::collections::BTreeMap;
 
@@ -46,6 +46,7 @@ type Complete = (Vec<Frame>, Vec<(u32, Box<Tally>)>);
 /// Aggregates the reports of a run.
 pub(super) struct Aggregator {
     shape: Shape,
+    reports_transactions: bool,
     collector: Collector,
     partial: BTreeMap<Key, Partial>,
     snapshots: Snapshots,
@@ -66,6 +67,7 @@ impl Aggregator {
         let duration = plan.stages.iter().filter_map(|stage| stage.duration_ns).sum();
         Self {
             shape,
+            reports_transactions: plan.reports == Reports::Transactions,
             collector: Collector::new(shape, duration),
             partial: BTreeMap::new(),
             snapshots: Snapshots::new(plan.clients, plan.threads),
@@ -151,7 +153,11 @@ impl Aggregator {
         let interval = interval.map_err(|message| {
             EngineError::new("identity", message, "this is a defect of dbdyno")
         })?;
-        let mut frames = vec![Frame::Interval(Box::new(interval))];
+        let mut frames = Vec::new();
+        if self.reports_transactions {
+            frames.push(Frame::Transactions(frame::Transactions::new(total.ended)));
+        }
+        frames.push(Frame::Interval(Box::new(interval)));
         (self.last_end, self.last_phase) = (end, phase);
         frames.extend(self.collector.window(end).map(Frame::Window));
         Ok((frames, tallies.into_iter().collect()))

@@ -7,7 +7,7 @@ use dbdyno_hist::{Counters, Shape, Tally};
 use dbdyno_load::{ClosedInterval, EndReport, Phase, Timeline};
 use dbdyno_model::{
     Address, ArrivalLaw, Arrivals, Endpoint, FailureClass, Io, Nanos, Plan, Protocol, QueryMode,
-    Retry, Script, ScriptChoice, ServerError, Stage, Think, ThinkLaw, Tls, TlsMode,
+    Reports, Retry, Script, ScriptChoice, ServerError, Stage, Think, ThinkLaw, Tls, TlsMode,
 };
 use std::collections::BTreeMap;
 
@@ -59,6 +59,7 @@ fn plan(duration: Option<Nanos>) -> Plan {
         stall_limit_ns: Nanos::from_secs(60),
         ends_on_hopeless_script: true,
         allow_shell: false,
+        reports: Reports::Counts,
         lua: None,
     }
 }

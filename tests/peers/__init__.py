@@ -1,0 +1,1 @@
+"""Other tools' command lines and output, side by side with the tools themselves."""
