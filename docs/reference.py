@@ -6,7 +6,7 @@ for anything without a description.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from cyclopts import App
@@ -38,6 +38,7 @@ from dbdyno.model.run import TABLES
 from dbdyno.model.tables import Table
 from dbdyno.peers.command_line import Option
 from dbdyno.peers.pgbench.options import DIFFERENCES, OPTIONS
+from dbdyno.peers.sysbench import options as sysbench_options
 from dbdyno.store.query import Runs
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.registry import all_workloads
@@ -94,14 +95,31 @@ def pgbench() -> str:
     ]
     for mode, title in titles.items():
         own = [option for option in OPTIONS if option.mode == mode]
-        parts += [f"## {title}", _table(("option", "meaning", "here"), map(_peer_option, own))]
-    named = [(f"`{option.written}`", option.differs) for option in OPTIONS if option.differs]
-    rows = [*DIFFERENCES.items(), *named]
-    return _page([*parts, "## What differs", _table(("of", "what, and why"), rows)])
+        parts += [f"## {title}", _peer_options(own)]
+    return _page([*parts, *_differences(DIFFERENCES, OPTIONS)])
 
 
-def _peer_option(option: Option) -> tuple[str, str, str]:
-    return f"`{option.written}`", option.meaning, option.becomes
+def sysbench() -> str:
+    """Every general option of sysbench, what becomes of it, and what differs."""
+    options = sysbench_options.OPTIONS
+    parts = [
+        "# Options of sysbench",
+        "What becomes of each general option of [`dbdyno sysbench`](../sysbench.md): an option of "
+        "`dbdyno run`, or what is named. A script's own options are the script's own.",
+        _peer_options(options),
+    ]
+    return _page([*parts, *_differences(sysbench_options.DIFFERENCES, options)])
+
+
+def _peer_options(options: Iterable[Option]) -> str:
+    rows = [(f"`{option.written}`", option.meaning, option.becomes) for option in options]
+    return _table(("option", "meaning", "here"), rows)
+
+
+def _differences(of_others: Mapping[str, str], options: Iterable[Option]) -> list[str]:
+    named = [(f"`{option.written}`", option.differs) for option in options if option.differs]
+    rows = [*of_others.items(), *named]
+    return ["## What differs", _table(("of", "what, and why"), rows)]
 
 
 def workloads() -> str:
@@ -317,6 +335,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "records": records,
     "rules": rules,
     "subsystems": subsystems,
+    "sysbench": sysbench,
     "tables": recorded,
     "workloads": workloads,
 }

@@ -39,6 +39,7 @@ REASONS = {
     "imports/readers/pgbench.py": "the server that this tool measures",
     "imports/readers/sysbench_lines.py": "sysbench's own options, which have its drivers' names",
     "run/lua/sysbench_target.py": "sysbench's own options, which have its drivers' names",
+    "peers/sysbench/command.py": "the same, and its default",
     "cli/help.py": "the same, where they are refused with what to write instead",
     "run/job.py": "a protocol whose database is known only when it is connected",
     "workloads/base.py": "how a row is inserted unless it exists differs with the dialect",

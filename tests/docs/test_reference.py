@@ -29,7 +29,8 @@ from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import TABLES
 from dbdyno.model.tables import OfInterval, Table
-from dbdyno.peers.pgbench.options import DIFFERENCES, OPTIONS
+from dbdyno.peers.pgbench import options as pgbench_options
+from dbdyno.peers.sysbench import options as sysbench_options
 from dbdyno.store.query import Runs
 from dbdyno.workloads.registry import all_workloads
 from docs import reference
@@ -80,14 +81,18 @@ def page_of_the_manual(name: str) -> str:
     return (Path(reference.__file__).parent / f"{name}.md").read_text(encoding="utf-8")
 
 
-def test_every_option_of_pgbench_says_what_becomes_of_it():
-    page = reference.pgbench()
-    for option in OPTIONS:
+@pytest.mark.parametrize(
+    ("page", "peer"),
+    [(reference.pgbench(), pgbench_options), (reference.sysbench(), sysbench_options)],
+    ids=["pgbench", "sysbench"],
+)
+def test_every_option_of_a_peer_says_what_becomes_of_it(page, peer):
+    for option in peer.OPTIONS:
         cells = [text.replace("|", "\\|") for text in (option.written, option.meaning)]
         assert f"| `{cells[0]}` | {cells[1]} | {option.becomes} |" in page
         assert option.becomes
         assert not option.differs or f"| {option.differs} |" in page
-    assert all(f"| {of} | {what} |" in page for of, what in DIFFERENCES.items())
+    assert all(f"| {of} | {what} |" in page for of, what in peer.DIFFERENCES.items())
 
 
 @pytest.mark.parametrize("name", all_workloads())

@@ -16,6 +16,7 @@ GROUPS = {
         "import",
         "workloads",
         "pgbench",
+        "sysbench",
     ),
     "Understand results": (
         "explain",
@@ -42,7 +43,7 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 # Those that accept a script's own options after ``--``.
 SCRIPTED = ("run", "search", "load", "script")
 # Those whose words are another tool's, which a link of that name to dbdyno takes as well.
-PEERS = ("pgbench",)
+PEERS = ("pgbench", "sysbench")
 
 _FOLDER = Path(__file__).parent
 # A command's description is that of its application, or of the function that is its default.

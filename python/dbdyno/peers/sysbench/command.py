@@ -1,0 +1,87 @@
+"""A command line of sysbench, read and checked: the test, its command, and the options."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbdyno.peers.command_line import RefusalError
+from dbdyno.peers.sysbench.options import OLD_NAMES, OPTIONS
+
+TIME_DEFAULT_S = 10
+PERCENTILE_DEFAULT = 95
+UNLIMITED_S = 365 * 24 * 3600
+"""As long as anybody lets a run without an end go on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What is asked for: ``options`` are the general options that are given, by their names."""
+
+    test: str
+    command: str
+    words: tuple[str, ...]
+    options: dict[str, Any]
+
+    @property
+    def threads(self) -> int:
+        """The number of threads."""
+        return int(self.options.get("threads", 1))
+
+    @property
+    def percentile(self) -> int:
+        """The percentile that is reported; 0 for none."""
+        return int(self.options.get("percentile", PERCENTILE_DEFAULT))
+
+    @property
+    def script_options(self) -> tuple[str, ...]:
+        """All options as ``dbdyno run`` takes them after ``--``, with sysbench's own defaults."""
+        return (*self._defaults(), *self.words)
+
+    def _defaults(self) -> Iterator[str]:
+        given = self.options
+        for name, text in {"threads": 1, "warmup_time": 0, "db_driver": "mysql"}.items():
+            if name not in given:
+                yield f"--{name.replace('_', '-')}={text}"
+        if "time" not in given and not given.get("events"):
+            yield f"--time={TIME_DEFAULT_S}"
+
+
+def read_command(words: Sequence[str]) -> Command:
+    """Return what the words ask for; a general option that is wrong is refused."""
+    known = {option.field: option for option in OPTIONS}
+    options: dict[str, Any] = {}
+    arguments: list[str] = []
+    kept: list[str] = []
+    for word in words:
+        if not word.startswith("--"):
+            arguments.append(word)
+            continue
+        name, _, text = word.removeprefix("--").partition("=")
+        name = name.replace("-", "_")
+        field = OLD_NAMES.get(name, name)
+        if option := known.get(field):
+            options[field] = option.read(option, text)
+        kept.append(word)
+    if len(arguments) > 2:
+        raise RefusalError(text=f"Unrecognized command line argument: {arguments[2]}\n")
+    if options.get("time") == 0 and not options.get("events"):
+        kept.append(f"--time={UNLIMITED_S}")
+    test, command = (*arguments, "", "")[:2]
+    return Command(test=test, command=command, words=tuple(kept), options=options)
+
+
+def usage() -> str:
+    """Return the help."""
+    lines = [
+        "Usage:",
+        "  sysbench [options]... [testname] [command]",
+        "",
+        "Commands implemented by most tests: prepare run cleanup help",
+        "",
+        "General options:",
+        *(f"  {option.written:32}{option.meaning}" for option in OPTIONS),
+        "",
+        "See 'sysbench <testname> help' for a list of options for each test.",
+        "",
+    ]
+    return "\n".join(lines)
