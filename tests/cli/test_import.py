@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from dbdyno.cli import main
+from dbdyno.explain.explain import outcome
+from dbdyno.explain.registry import all_rules
+from dbdyno.explain.rule import CouldNotLook
+from dbdyno.run.tools import engine_tools
 from dbdyno.store.listing import run_folders
 from dbdyno.store.run import open_run
 
@@ -70,6 +74,16 @@ def test_they_are_listed_queried_and_reported_and_say_what_is_not_known(capsys, 
     assert "10 clients, 1 thread, closed loop, query mode simple, scale 1" in text
     explained = answer(capsys, "explain", "last~3")[1]
     assert "pgbench measured the run, and its text has none of it" in explained
+
+
+def test_only_rules_that_need_no_more_than_a_text_have_looked(capsys):
+    for name in ("15-rate-retries.txt", "9.4-progress-and-lag.txt", "10-hot-rows.txt"):
+        (run,) = imported(capsys, TEXTS / name)
+        recording = open_run("last").load(engine_tools().histograms)
+        outcomes = {one: outcome(rule, recording) for one, rule in all_rules().items()}
+        looked = {one for one in outcomes if not isinstance(outcomes[one], CouldNotLook)}
+        assert looked <= {"unsteady", "statement_queue"}
+        assert {one["id"] for one in run["findings"]} <= looked
 
 
 def test_one_run_each_decides_nothing(capsys):

@@ -30,7 +30,6 @@ _REQUESTED: tuple[TimeKind, ...] = ("idle", "pause")
 _DIGITS = 9
 """Of shares: what subtraction leaves behind is not left over."""
 NOTHING_MEASURED = "nothing was measured"
-NO_TIME_TOLD = "the text does not say for how long was measured"
 NOTHING_DONE = (
     "nearly every transaction failed: what limits such a load says nothing about one that succeeds"
 )
@@ -111,8 +110,11 @@ def outcome(rule: Rule, run: Run) -> Outcome:
     If the run ended before anything was measured no rule is run: each would report the same in its
     own words. If the load did no work, rules about what limits it are not run.
     """
-    if not full_record(run).duration_s:
-        return CouldNotLook(NO_TIME_TOLD if run.record.imported else NOTHING_MEASURED)
+    told = run.record.imported
+    if told and not rule.reads_texts:
+        return CouldNotLook(f"{told.tool} measured the run, and its text has none of it")
+    if not told and not full_record(run).duration_s:
+        return CouldNotLook(NOTHING_MEASURED)
     if did_nothing(run) and not rule.explains_failures:
         return CouldNotLook(NOTHING_DONE)
     try:

@@ -172,10 +172,6 @@ def clients_at_once(run: Run) -> int:
 
 def committed(run: Run) -> int:
     """Transactions that succeeded in the measured part, at least one."""
-    if run.record.imported:
-        counts = run.record.transactions
-        known = counts.ok if counts else None
-        return needed(known or None, "the text does not say how many transactions succeeded")
     return needed(completed(run) or None, "no transaction succeeded during the measurement")
 
 
@@ -191,8 +187,6 @@ def _reason_unknown(run: Run, counter: Counter) -> str:
 
 
 def _unread(run: Run, source: SourceName) -> str:
-    if run.record.imported:
-        return f"{run.record.imported.tool} measured the run, and its text has none of it"
     if not len(run.samples):
         return "the run was measured without telemetry"
     return because(run, f"{source} was not read", source, SERVER)

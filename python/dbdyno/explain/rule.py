@@ -158,8 +158,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     about what only some databases do ``needs`` that capability, and is not run for others. If a
     load's transactions failed, only the rules that may explain the failures are run
     (``explains_failures``). ``events`` are the kinds of events at which its cause shows: a report
-    leads from a finding to them. Which rules see a cause more directly than others is in
-    :mod:`dbdyno.explain.directness`.
+    leads from a finding to them. With ``reads_texts`` it needs only what other tools print: no
+    other rule is run for imported runs, whose tables have little in them. Which rules see a cause
+    more directly than others is in :mod:`dbdyno.explain.directness`.
     """
 
     id: str
@@ -168,6 +169,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     accounts_for: frozenset[TimeKind] = frozenset()
     needs: frozenset[Capability] = frozenset()
     explains_failures: bool = False
+    reads_texts: bool = False
     events: frozenset[EventKind] = frozenset()
 
     def is_for(self, database: Database) -> bool:

@@ -19,7 +19,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.explain.needs import clients_at_once, needed, throughput_tps
+from dbdyno.explain.needs import clients_at_once, needed
 from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
 from dbdyno.explain.statements.statements import in_one_line
 from dbdyno.formatting import count, milliseconds, percent, significant
@@ -142,8 +142,7 @@ def _rate(run: Run, script: str) -> float:
     """How many transactions a second execute the script."""
     record = full_record(run)
     if len(record.scripts) < 2:
-        rate = record.throughput_tps
-        return rate.value if rate else throughput_tps(run)
+        return needed(record.throughput_tps, "the text has no rate").value
     executed = next((one.ok for one in record.scripts if one.name == script), None)
     needed(executed, "the text does not say how often each script was executed")
     return (executed or 0) / needed(record.duration_s, "no time was measured")
@@ -167,4 +166,5 @@ RULE = Rule(
     title="Clients queue before one statement",
     look=look,
     accounts_for=frozenset({"lock"}),
+    reads_texts=True,
 )

@@ -117,10 +117,11 @@ def look(run: Run) -> Unsteady | NotFound:
     shift = unasked_shift(run.plan, timeline(run).measured().tps)
     throughput = needed(full_record(run).throughput_tps, "nothing was measured")
     high, value = throughput.high, throughput.value
+    length_s = needed(full_record(run).duration_s, "the text does not say for how long it measured")
     claim = Unsteady(
         shift=shift,
         reach=high / value - 1 if high is not None and value else None,
-        duration_s=full_record(run).duration_s or 0.0,
+        duration_s=length_s,
         rare=run.database.terms.put_off,
     )
     if not claim.weaknesses:
@@ -132,5 +133,6 @@ RULE = Rule(
     id="unsteady",
     title="Not steady, too short or too noisy",
     look=look,
+    reads_texts=True,
     events=frozenset({"level", "dip", "stall"}),
 )
