@@ -32,6 +32,22 @@ def test_from_the_list_to_a_report_and_back_without_scripts(served, visit):
     assert page.get_by_role("link", name=name).is_visible()
 
 
+def test_a_run_is_found_with_the_keyboard_and_printed(served, visit):
+    name = made_up.run()
+    page = visit(served.url)
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == name:
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/runs/{name}")
+    assert page.get_by_role("navigation", name="Pages").is_visible()
+    page.emulate_media(media="print")
+    assert not page.get_by_role("navigation", name="Pages").is_visible()
+    assert page.pdf().startswith(b"%PDF")
+    assert page.complaints == []
+
+
 def test_the_list_is_narrowed_by_a_form(served, visit):
     one, other = made_up.run(tags={"index": "none"}), made_up.run(tags={"index": "extra"})
     page = visit(served.url, scripts=False)
