@@ -11,6 +11,7 @@ import re
 import textwrap
 from collections.abc import Container, Iterable, Iterator, Sequence
 from math import ceil
+from operator import le
 from typing import NamedTuple, TypeAlias
 
 from dbdyno.formatting import THIN_SPACE, plain
@@ -163,7 +164,13 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[in
 def _grid(
     rows: Sequence[Sequence[str]], at_left: Container[int], widths: Sequence[int]
 ) -> Iterator[str]:
+    signs = ("<" if place in at_left else ">" for place in range(len(widths)))
+    line = _GAP.join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=True))
     for row in rows:
+        # Nearly all rows are one line, and a list has thousands of them.
+        if all(map(le, map(len, row), widths)) and "\n" not in "".join(row):
+            yield line.format(*row).rstrip(" ")
+            continue
         cells = [_folded_cell(cell, width) for cell, width in zip(row, widths, strict=True)]
         for height in range(max(map(len, cells))):
             lines = [cell[height] if height < len(cell) else "" for cell in cells]
@@ -176,7 +183,7 @@ def _grid(
 
 def _folded_cell(cell: str, width: int) -> list[str]:
     """Wrap a cell; text that fits stays as it is, including its blanks."""
-    if len(cell) <= width and "\n" not in cell:  # nearly all: a list has thousands of lines
+    if len(cell) <= width and "\n" not in cell:
         return [cell]
     folds = ([part] if len(part) <= width else folded(part, width) for part in cell.split("\n"))
     return [line for lines in folds for line in lines]

@@ -333,7 +333,11 @@ def _lines(entries: Sequence[_Entry], columns: int | None) -> Iterator[Line]:
 def _fitting(entries: Sequence[_Entry], room: int | None) -> list[tuple[str, ...]]:
     """Return headings and cells of the columns for which there is room, but for empty ones."""
     columns = [
-        [column.heading, *(entry.cell(name) for entry in entries)]
+        [
+            column.heading,
+            # Of a group, the entry knows the text; there may be thousands of runs.
+            *(column.cell(one.run) if one.number == 1 else one.cell(name) for one in entries),
+        ]
         for name, column in _COLUMNS.items()
     ]
     filled = [column for column in columns if any(column[1:])]
