@@ -57,7 +57,7 @@ def _measure(report: Report, server: Server, home: Path, browser: Browser) -> No
             page.goto(f"http://127.0.0.1:{port}/?token={_TOKEN}")
             page.wait_for_url(lambda at: "token=" not in at)
             page.goto(f"http://127.0.0.1:{port}/runs/last")
-            page.wait_for_function("document.querySelector('[data-curve=tps]').points.length > 1")
+            page.locator("[data-said]", has_text="live").wait_for()
         share = _share_of_a_core(serving, page.wait_for_timeout)
         opened_s = serving.cpu_s - before_s - share * SECONDS
     text = f"{100 * share:.2f} % of a core, after {opened_s:.1f} s of CPU time to open both"
