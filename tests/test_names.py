@@ -37,6 +37,7 @@ REASONS = {
     "explain/sentences.py": "words of --server, which keep their small letter at the beginning",
     "host/probes/private_servers.py": "a line of the doctor for each server that can be started",
     "imports/readers/pgbench.py": "the server that this tool measures",
+    "imports/readers/pgbench_logs.py": "the same",
     "imports/readers/sysbench_lines.py": "sysbench's own options, which have its drivers' names",
     "run/lua/sysbench_target.py": "sysbench's own options, which have its drivers' names",
     "peers/sysbench/command.py": "the same, and its default",

@@ -155,3 +155,15 @@ def test_a_server_that_the_text_does_not_name_is_not_known(capsys):
     text = answer(capsys, "report", "last", "--text")[1]
     assert "on a server" in text
     assert answer(capsys, "report", "last", "--format", "text")[0] == 0
+
+
+def test_the_logs_of_all_threads_are_one_run(capsys):
+    logs = TEXTS.parent / "pgbench_logs"
+    names = sorted(logs.glob("transactions-*")) + sorted(logs.glob("intervals-*"))
+    transactions, intervals = imported(capsys, *names)
+    assert transactions["transactions"]["ok"] == 80
+    assert transactions["response_ms"]["p99"] is not None
+    assert transactions["imported"]["is_dated"]
+    assert transactions["started_at"].startswith("2026-")
+    assert intervals["transactions"]["ok"] == 235
+    assert answer(capsys, "report", "last", "--format", "text")[0] == 0

@@ -49,6 +49,8 @@ class ImportedRun:
     last_line: int
     version: str = ""
     is_complete: bool = False
+    is_log: bool = False
+    """Whether its parts were counted in a log, and not printed."""
     command: str = ""
     workload: str = ""
     product: str = ""

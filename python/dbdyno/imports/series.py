@@ -20,7 +20,7 @@ def tables_of(imported: ImportedRun) -> dict[str, Columns]:
     """All tables; those of which the text tells nothing are empty."""
     builders = {name: TableBuilder(table) for name, table in TABLES.items()}
     add_intervals(imported, builders)
-    for line, printed in imported.parts:
+    for line, printed in () if imported.is_log else imported.parts:
         empty = dict.fromkeys(TABLES["progress"].declared, math.nan)
         builders["progress"].add(**empty | printed | {"line": line})
     scripts = [script.name for script in imported.scripts]

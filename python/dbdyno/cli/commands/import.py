@@ -1,5 +1,6 @@
 """``dbdyno import``: runs that other tools measured, from the text that they printed."""  # noqa: N999
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import IO, Annotated
 
 from cyclopts import Parameter
+from msgspec.structs import replace
 
 from dbdyno.cli.app import Json, command
 from dbdyno.cli.output import Exit, print_aside, print_json, print_table
@@ -20,6 +22,7 @@ from dbdyno.run.option_parameters import OUTPUT, pairs
 from dbdyno.run.tools import engine_tools
 
 _STDIN = "-"
+_OF_THREAD = re.compile(r"(?P<run>.+\.\d+)\.\d+")
 
 app = command(
     "import",
@@ -27,6 +30,7 @@ app = command(
     "pgbench -c 8 -T 60 -P 1 bench 2>&1 | dbdyno import -",
     "dbdyno import before.txt --tag build=old",
     "sysbench oltp_read_write … --report-interval=1 run | dbdyno import -",
+    "dbdyno import pgbench_log.*     the logs of all threads are one run",
     "dbdyno import page.txt --json | jq '.runs[].throughput_tps.value'",
 )
 
@@ -56,11 +60,11 @@ def import_runs(
         Tag the runs; may be repeated.
     """
     names = [file, *files]
-    read = [(name, _read(name)) for name in names]
-    if not any(one.runs for _, one in read):
+    read = _read_all(names)
+    if not any(one.all_runs() for _, one in read):
         raise _no_run(read)
     histograms = engine_tools().histograms
-    runs = [run_of(run, name, histograms) for name, one in read for run in one.runs]
+    runs = [run_of(run, name, histograms) for name, one in read for run in one.all_runs()]
     records = [keep(run, dict(tags), number).record for number, run in enumerate(runs, 1)]
     notes = [f"{name}: {note}" for name, one in read for note in one.notes]
     if json:
@@ -72,9 +76,20 @@ def import_runs(
     return Exit.OK
 
 
-def _read(name: str) -> ReadText:
-    with _opened(name) as file, _progress(name) as report:
-        return read_text(file, report)
+def _read_all(names: list[str]) -> list[tuple[str, ReadText]]:
+    """Read the files; the logs of a run's threads (``log.PID`` and ``log.PID.K``) are one."""
+    read: dict[str, tuple[str, ReadText]] = {}
+    for number, name in enumerate(names):
+        thread = _OF_THREAD.fullmatch(name)
+        run = thread["run"] if thread else name
+        before = read[run][1].log if run in read else None
+        with _opened(name) as file, _progress(name) as report:
+            found = read_text(file, report, before)
+        is_same = before is not None and found.log is before
+        notes = [*(read[run][1].notes if is_same else ()), *found.notes]
+        place = run if found.log and (is_same or run not in read) else f"{number}: {name}"
+        read[place] = (read[run][0] if is_same else name, replace(found, notes=notes))
+    return list(read.values())
 
 
 @contextmanager
