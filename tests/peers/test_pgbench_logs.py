@@ -1,6 +1,8 @@
 """The files of ``-l``, side by side with pgbench's."""
 
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,16 @@ import pytest
 
 from dbdyno.servers.base import Server
 from tests.peers.side_by_side import PGBENCH, link, masked, outcome
+
+HARNESS = """
+"$PGBENCH" -f select.sql -T 1 -n -l -c 2 -j 2 -M prepared -s 1 "$DATABASE" > results.txt 2>&1 &
+P=$!
+wait $P
+cat "pgbench_log.$P" "pgbench_log.$P.1" > timing.csv
+grep -c . timing.csv
+grep '^tps = .* (without initial connection time)$' results.txt | cut -d' ' -f3
+grep '^number of transactions actually processed:' results.txt | cut -d: -f2
+"""
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +132,22 @@ def test_a_sample_has_so_many_lines(embedded_server: Server, scripts: Path, pgbe
     (lines,) = logged(pgbench, line, embedded_server, scripts).values()
     # Beyond these bounds is one run in millions.
     assert 50 < len(lines) < 160
+
+
+def test_a_harness_finds_its_files_and_figures(
+    embedded_server: Server, tmp_path: Path, pgbench: Path
+) -> None:
+    """As harnesses do: in the background, with the logs named by the shell's last process."""
+    (tmp_path / "select.sql").write_text("\\set x random(1, :scale)\nselect :x::int;\n")
+    ended = subprocess.run(
+        ["sh", "-e", "-c", HARNESS],
+        cwd=tmp_path,
+        env={**os.environ, "PGBENCH": str(pgbench), "DATABASE": embedded_server.conninfo},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, (tmp_path / "results.txt").read_text()
+    lines, tps, processed = map(float, ended.stdout.split())
+    assert lines == processed > 0
+    assert tps == pytest.approx(processed, rel=0.5)
