@@ -22,7 +22,7 @@ FRONTEND_BUNDLE := $(addprefix python/dbdyno/report/static/,live.js report.js)
 # What these tests find out depends on which other programs run: they run alone.
 MEASURING_TESTS := tests/planted
 
-.PHONY: help build demo test rust lint audit fuzz fast format bench docs man wheel screenshots gallery truth lock clean
+.PHONY: help build demo test rust lint audit fuzz fast format bench docs man dist wheel screenshots gallery truth lock clean
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -90,9 +90,12 @@ man: build ## Writes a man page for each command into dist/man/man1.
 	$(BIN)/python -m docs.man_pages dist/man/man1
 	@echo "man -M $(CURDIR)/dist/man dbdyno-run"
 
-wheel: build ## Builds a wheel into dist/ and makes a run with it without Rust and node.
+# maturin names the oldest C library that the engine can be loaded with, or refuses.
+dist: $(FRONTEND_BUNDLE) $(STAMPS)/dependencies ## Builds a wheel into dist/.
 	rm -f dist/*.whl
-	$(BIN)/maturin build --release --locked --quiet --out dist
+	$(BIN)/maturin build --release --locked --quiet --compatibility pypi --out dist
+
+wheel: dist ## Builds a wheel and makes runs with it where there is neither Rust nor node.
 	tools/try-wheel.sh $(UV) dist/*.whl
 
 screenshots: build ## Takes the pictures of the README and the manual again, of stored runs.

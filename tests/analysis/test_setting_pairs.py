@@ -37,3 +37,14 @@ def test_folders_of_private_servers_are_left_out():
     one = conditions(settings=[("data_directory", "/tmp/a")])
     other = conditions(settings=[("data_directory", "/tmp/b")])
     assert "data_directory" not in [name for name, *_ in told([one], [other])]
+
+
+def test_a_server_of_another_product_has_no_default_of_what_it_does_not_know():
+    here = conditions(settings=[("work_mem", "8MB"), ("port", "5432")])
+    own = [("sort_buffer_size", "2M"), ("port", "3306")]
+    there = conditions(product="mariadb", settings=own)
+    found = told([here], [there])
+    assert found[0] == ("port", "5432", "3306")
+    assert ("sort_buffer_size", "–", "2M") in found
+    assert ("work_mem", "8MB", "–") in found
+    assert "the default" not in {value for _, *values in found for value in values}

@@ -146,6 +146,27 @@ def test_what_got_better_fails_neither(environment, tmp_path, server):
     assert ended.returncode == 0, ended
 
 
+def stub(folder, name, script):
+    program = folder / name
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def test_the_action_installs_what_it_builds_or_what_it_is_given(tmp_path):
+    """Building takes minutes: that `make dist` writes a wheel is the subject of `make wheel`."""
+    action = tmp_path / "copy" / "integrations" / "github"
+    action.mkdir(parents=True)
+    stub(tmp_path, "make", 'mkdir "$2/$3" && touch "$2/$3/dbdyno-0.1.0-any.whl"')
+    stub(tmp_path, "python3", f'echo "$@" > {tmp_path}/words')
+    (install,) = [one for one in GITHUB["runs"]["steps"] if one.get("if")][:1]
+    known = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_ACTION_PATH": str(action)}
+    built = f"{action}/../../dist/dbdyno-0.1.0-any.whl[embedded]"
+    for given, installed in ((GITHUB["inputs"]["install"]["default"], built), ("a.whl", "a.whl")):
+        ended = job(tmp_path, known | {"INSTALL": given}, *GITHUB_SHELL, "-c", install["run"])
+        assert ended.returncode == 0, ended
+        assert (tmp_path / "words").read_text() == f"-m pip install {installed}\n"
+
+
 def test_a_load_that_does_not_exist_ends_the_job_with_its_first_step(environment, tmp_path):
     given = {"load": "no-such-workload", "before": "true", "after": "true"}
     ended = on_github(tmp_path / "job", environment, **given)

@@ -25,11 +25,11 @@ from dbdyno.store.listing import find_run
 from dbdyno.store.run import RunFolder
 from tests.cli import made_up_runs
 from tests.report import made_up_search
-from tests.report.drawings import misplaced_texts
+from tests.report.drawings import misplaced_texts, scale_of_print
 from tests.report.test_forms import BLOCKS, FORMS, missing_in
 from tests.report.test_study import study, with_failed_turn
 
-WIDTHS = (1280, 400)
+WIDTHS = (1440, 768, 390)
 SCHEMES = ("light", "dark")
 
 
@@ -161,6 +161,45 @@ def test_everybody_can_read_them_and_nothing_sticks_out(open_html, axe, made, wi
     page.evaluate(axe)
     violations = page.evaluate("axe.run().then((found) => found.violations)")
     assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
+def test_they_print_on_white_in_their_own_size_with_all_that_is_folded(open_html, made):
+    page = open_html(render_html(made()), scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert misplaced_texts(page) == []
+    assert scale_of_print(page.pdf(format="A4")) == pytest.approx(1, abs=0.01)
+
+
+REACHABLE = "a[href], button, input, summary, [tabindex='0']"
+
+
+@pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
+def test_keys_alone_reach_and_open_everything(open_html, made):
+    """Tab leads through all that can be clicked, each is marked, and Enter unfolds."""
+    page = open_html(render_html(made()))
+    wanted = page.evaluate(
+        """(selector) => [...document.querySelectorAll(selector)]
+            .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+            .map((one, place) => one.dataset.place = String(place))""",
+        REACHABLE,
+    )
+    reached = []
+    for _ in wanted:
+        page.keyboard.press("Tab")
+        place, outline = page.evaluate(
+            """() => [document.activeElement.dataset.place,
+                getComputedStyle(document.activeElement).outlineStyle]"""
+        )
+        assert outline != "none", place
+        reached.append(place)
+    assert reached == wanted
+    for one in page.locator("summary:visible").all():
+        one.focus()
+        page.keyboard.press("Enter")
+    assert page.locator("details:visible:not([open])").count() == 0
     assert page.complaints == []
 
 

@@ -4,11 +4,23 @@ import pytest
 from inline_snapshot import external_file, snapshot
 from msgspec.structs import replace
 
-from dbdyno.answers.answer import BarOf, CurveOf, CurveSeries, PartsOf
+from dbdyno.answers.answer import BarOf, CurveOf, CurveSeries, PartsOf, ScatterOf, SpanOf
 from dbdyno.formatting import plain
 from dbdyno.report.charts.curves import curve_figure
+from dbdyno.report.charts.icicle import Icicle, IciclePart
 from dbdyno.report.charts.parts import parts_figure
-from dbdyno.report.content import Figure, Lane, LineChart, Mark, Page, PageSection, Series, Span
+from dbdyno.report.charts.scatter import scatter_figure
+from dbdyno.report.content import (
+    Figure,
+    Lane,
+    LineChart,
+    Mark,
+    Page,
+    PageSection,
+    Series,
+    Span,
+    Table,
+)
 from dbdyno.report.pages.run import run_page
 from dbdyno.report.render_text import render_text
 from dbdyno.report.text_charts.canvas import ASCII, UNICODE, length_of
@@ -54,6 +66,55 @@ PARTS = PartsOf(
         BarOf(label="empty", parts=[0] * 5, text="0"),
     ],
 )
+SCATTER = ScatterOf(
+    title="Throughput over time",
+    summary="Made up.",
+    y_title="TPS",
+    series=[
+        CurveSeries(
+            label="run",
+            x=[5.5 + place for place in range(240)],
+            y=[1000 - 7 * (place % 11) - 600 * (100 < place < 130) for place in range(240)],
+        )
+    ],
+    spans=[
+        SpanOf(kind="checkpoint", begin_s=100, end_s=135),
+        SpanOf(kind="autovacuum", begin_s=200, end_s=200.1),
+    ],
+)
+
+
+def part(name, us, *parts):
+    return IciclePart(name, us, f"{us} µs", parts)
+
+
+ICICLE = Icicle(
+    [
+        part(
+            "sessions of the load",
+            70,
+            part("indexes", 30, part("_bt_compare", 20), part("_bt_search", 8)),
+            part("rows", 25, part("heap_hot_search_buffer", 20)),
+            part("locks", 0.1, part("LockAcquire", 0.1)),
+        ),
+        part("WAL writer", 20, part("WAL", 20, part("XLogWrite", 12))),
+        part(LONG_NAME, 10),
+    ],
+    levels=3,
+)
+
+
+def figure_of(icicle):
+    table = Table(columns=(), rows=())
+    return Figure(id="icicle", caption="", summary="", table=table, shows=icicle)
+
+
+STUDY_FIGURES = [
+    curve_figure(CURVE, "curve"),
+    parts_figure(PARTS, "parts"),
+    scatter_figure(SCATTER, "scatter"),
+    figure_of(ICICLE),
+]
 
 
 def over_time(values, **changes):
@@ -96,8 +157,8 @@ def test_the_charts_of_a_run(ordinary, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_charts_of_a_study(width):
-    figures = [curve_figure(CURVE, "curve"), parts_figure(PARTS, "parts")]
-    page = Page(title="", head=[], top=[], sections=[PageSection(id="", title="", blocks=figures)])
+    section = PageSection(id="", title="", blocks=STUDY_FIGURES)
+    page = Page(title="", head=[], top=[], sections=[section])
     shown = "\n".join(charts_of(page, width)) + "\n"
     assert shown == external_file(f"golden/study-charts-{width}.txt")
 
@@ -184,6 +245,19 @@ clients
 """)
 
 
+def test_several_runs_in_one_scatter_have_marks_of_their_own():
+    slower = CurveSeries(label="the other run", x=[5.5, 6.5, 240.5], y=[10, 500, 20])
+    scatter = replace(SCATTER, series=[*SCATTER.series, slower], spans=[])
+    lines = plotted_lines(plotted(scatter_figure(scatter, ""), 60, UNICODE))
+    assert sum(line.count("×") for line in lines) == len(slower.x) + 1
+    assert lines[-1].split() == ["•", "run", "×", "the", "other", "run"]
+
+
+def test_an_icicle_without_size_is_empty():
+    nothing = Icicle([part("idle", 0)], levels=1)
+    assert plotted_lines(plotted(figure_of(nothing), 60, UNICODE)) == [""]
+
+
 def test_lines_without_any_value_and_without_any_point_are_drawn():
     assert "ok" not in drawn(over_time([None, None]))
     assert "TPS" in drawn(over_time([], end_s=1))
@@ -195,6 +269,13 @@ def test_names_cannot_control_the_terminal_and_take_their_columns():
         parts_figure(
             replace(PARTS, bars=[BarOf(label=HOSTILE, parts=[1] * 5, text=LONG_NAME)]), ""
         ),
+        scatter_figure(
+            replace(
+                SCATTER, y_title=HOSTILE[:9], spans=[SpanOf(kind=HOSTILE, begin_s=9, end_s=99)]
+            ),
+            "",
+        ),
+        figure_of(Icicle([part(HOSTILE, 2, part(LONG_NAME, 2)), part(LONG_NAME, 1)], levels=2)),
     ]
     for width in WIDTHS:
         for figure in figures:

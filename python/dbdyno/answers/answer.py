@@ -153,6 +153,11 @@ class ScatterOf(Struct, frozen=True, kw_only=True):
     series: Sequence[CurveSeries]
     spans: Sequence[SpanOf] = ()
 
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of its events, in the order of their first."""
+        return list(dict.fromkeys(span.kind for span in self.spans))
+
 
 class BarOf(Struct, frozen=True, kw_only=True):
     """One whole and its parts, in the order of the kinds; ``text`` states its size."""

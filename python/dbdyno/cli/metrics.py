@@ -4,6 +4,7 @@ import re
 import warnings
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socket import AF_INET, AF_INET6
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Self
@@ -33,7 +34,12 @@ class MetricsOf(Relay):
         self._histograms = histograms
         self._lock = Lock()
         self._followed: FollowedRun | None = None
+        self._host = f"[{place[0]}]" if ":" in place[0] else place[0]
         owner = self
+
+        class Server(ThreadingHTTPServer):
+            address_family = AF_INET6 if ":" in place[0] else AF_INET
+            daemon_threads = True
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -43,14 +49,13 @@ class MetricsOf(Relay):
                 """Leave standard error to the run."""
 
         try:
-            self._server = ThreadingHTTPServer(place, Handler)
+            self._server = Server(place, Handler)
         except OSError as error:
             raise DbdynoError(
                 "port",
                 f"cannot listen on {place[0]}, port {place[1]}: {error.strerror}",
                 "Give another one with --metrics.",
             ) from error
-        self._server.daemon_threads = True
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         """Send the metrics, or that there is nothing else."""
@@ -80,7 +85,7 @@ class MetricsOf(Relay):
     def __enter__(self) -> Self:
         """Begin to answer."""
         Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
-        self.say(f"metrics: http://{':'.join(map(str, self._server.server_address[:2]))}/metrics")
+        self.say(f"metrics: http://{self._host}:{self._server.server_port}/metrics")
         return self
 
     def __exit__(

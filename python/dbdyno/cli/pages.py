@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 from cyclopts import Parameter
 
 from dbdyno.cli.folders import fill_folder
-from dbdyno.cli.output import print_aside, print_result, screen
+from dbdyno.cli.output import print_aside, print_result, refuse_several_forms, screen
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
 from dbdyno.home import home, home_folder
@@ -92,6 +92,29 @@ class PageParts:
             tables = {name: text.encode() for name, text in render_csv(page).items()}
             fill_folder(self.tables, "tables", tables)
             print_aside(f"{counted(len(tables), 'table')}: {self.tables}")
+
+
+def refuse_page_beside_text(  # noqa: PLR0913 - one for each option
+    command: str,
+    *,
+    output: Path | None,
+    form: Form | None,
+    parts: PageParts,
+    text: bool,
+    json: bool,
+) -> None:
+    """Raise an error if a page or a part of it is requested together with ``--text`` or ``--json``.
+
+    A page goes together with its parts: these are files of their own.
+    """
+    asked_for = {
+        "--output": output,
+        "--format": form,
+        "--charts": parts.charts,
+        "--tables": parts.tables,
+    }
+    for flag, value in asked_for.items():
+        refuse_several_forms(command, {flag: value is not None, "--text": text, "--json": json})
 
 
 def rendered(page: Page, form: Form, screen: int | None = None, glyphs: Glyphs = UNICODE) -> str:

@@ -152,9 +152,9 @@ class SettingPair(Struct, frozen=True, kw_only=True):
     name: str
     """Its name; `the durability level` is what several settings promise together."""
     before: str
-    """Its value in the first variant."""
+    """Its value in the first variant; `–` if the server there has no such setting."""
     after: str
-    """Its value in the second variant."""
+    """Its value in the second variant, likewise."""
 
     @property
     def differs(self) -> bool:

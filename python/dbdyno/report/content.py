@@ -14,11 +14,12 @@ from typing import Literal, TypeAlias
 from markupsafe import Markup
 from msgspec import Struct
 
-from dbdyno.answers.answer import CurveOf, PartsOf
+from dbdyno.answers.answer import CurveOf, PartsOf, ScatterOf
 from dbdyno.formatting import seconds
 from dbdyno.model.record import RunRecord, Severity
 from dbdyno.model.run import Run
 from dbdyno.report.charts.grid import Grid
+from dbdyno.report.charts.icicle import Icicle
 
 Cell: TypeAlias = str
 Emphasis: TypeAlias = Literal["line", "thin", "bars"]
@@ -188,7 +189,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     """One for each of the widths that ``plot.at_each_width`` draws."""
     time_axis: TimeAxis | None = None
     """That of the ``svg``, if it follows the charts over time."""
-    shows: CurveOf | PartsOf | Grid | None = None
+    shows: CurveOf | ScatterOf | PartsOf | Grid | Icicle | None = None
     """The numbers that are drawn in ``svg``, for what draws them otherwise."""
     axes: tuple[str, str] = ("", "")
     """The titles of both axes, if the ``svg`` has none; its ticks have their units."""

@@ -9,8 +9,14 @@ from cyclopts import Parameter
 from dbdyno.analysis.summarize import full_record
 from dbdyno.cli.app import Json, command
 from dbdyno.cli.lookup import RunName
-from dbdyno.cli.output import Exit, print_json, print_result, refuse_several_forms, screen
-from dbdyno.cli.pages import RUN_KEPT, Form, PageParts, print_or_write
+from dbdyno.cli.output import Exit, print_json, print_result, screen
+from dbdyno.cli.pages import (
+    RUN_KEPT,
+    Form,
+    PageParts,
+    print_or_write,
+    refuse_page_beside_text,
+)
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.run import open_run
@@ -56,15 +62,9 @@ def report(  # noqa: PLR0913 - one for each option
     text
         Print the summary, as at the end of a run, instead.
     """
-    others = {
-        "--output": output,
-        "--format": form,
-        "--charts": parts.charts,
-        "--tables": parts.tables,
-    }
-    for flag, given in others.items():
-        forms = {flag: given is not None, "--text": text, "--json": json}
-        refuse_several_forms(f"report {run}", forms)
+    refuse_page_beside_text(
+        f"report {run}", output=output, form=form, parts=parts, text=text, json=json
+    )
     found = open_run(run)
     recording = found.load(engine_tools().histograms)
     if json:

@@ -24,6 +24,7 @@ from dbdyno.cli.pages import (
     JunitFile,
     PageParts,
     print_or_write,
+    refuse_page_beside_text,
     refuse_unwritable,
 )
 from dbdyno.cli.study_output import (
@@ -286,15 +287,9 @@ def report_(  # noqa: PLR0913 - one for each option
     A study need not be over. --json prints its points, comparisons and answers for programs,
     --format json the page. With --charts or --tables alone, no page is written.
     """
-    others = {
-        "--output": output,
-        "--format": form,
-        "--charts": parts.charts,
-        "--tables": parts.tables,
-    }
-    for flag, given in others.items():
-        forms = {flag: given is not None, "--text": text, "--json": json}
-        refuse_several_forms(f"study report {study}", forms)
+    refuse_page_beside_text(
+        f"study report {study}", output=output, form=form, parts=parts, text=text, json=json
+    )
     folder = find_study_folder(study)
     record = read_study_record(folder)
     if text or json:

@@ -32,11 +32,22 @@ class IciclePart(Struct, frozen=True):
     """Empty: that of its level."""
 
 
-def draw_icicle(parts: Sequence[IciclePart], levels: int, width: int) -> Markup:
-    """All parts beside each other, and so many levels in all."""
-    drawing = Drawing(width, levels * _ROW)
-    whole = sum(part.size for part in parts) or 1.0
-    _draw(drawing, parts, 0.0, width / whole, 0)
+class Icicle(Struct, frozen=True):
+    """The parts beside each other, and how many levels there are in all."""
+
+    parts: Sequence[IciclePart]
+    levels: int
+
+    @property
+    def whole(self) -> float:
+        """The sum of the sizes on the first level; never zero."""
+        return sum(part.size for part in self.parts) or 1.0
+
+
+def draw_icicle(icicle: Icicle, width: int) -> Markup:
+    """Draw each level as a row, the whole as wide as the drawing."""
+    drawing = Drawing(width, icicle.levels * _ROW)
+    _draw(drawing, icicle.parts, 0.0, width / icicle.whole, 0)
     return drawing.markup()
 
 

@@ -31,7 +31,6 @@ _BAND_COLOURS = ("--muted", "--amber")
 
 def scatter_figure(scatter: ScatterOf, name: str) -> Figure:
     """The figure with the events as its table: there is a dot for every second."""
-    kinds = _kinds(scatter)
     series = [
         (f"--{colour}", one.label) for one, colour in zip(scatter.series, COLOURS, strict=False)
     ]
@@ -48,12 +47,12 @@ def scatter_figure(scatter: ScatterOf, name: str) -> Figure:
             numeric=frozenset({1, 2}),
         ),
         svg=at_each_width(partial(_draw, scatter)),
-        key=[*(series if len(series) > 1 else []), *zip(_BAND_COLOURS, kinds, strict=False)],
+        shows=scatter,
+        key=[
+            *(series if len(series) > 1 else []),
+            *zip(_BAND_COLOURS, scatter.kinds, strict=False),
+        ],
     )
-
-
-def _kinds(scatter: ScatterOf) -> list[str]:
-    return list(dict.fromkeys(span.kind for span in scatter.spans))
 
 
 def _draw(scatter: ScatterOf, width: int) -> Markup:
@@ -68,7 +67,7 @@ def _draw(scatter: ScatterOf, width: int) -> Markup:
     frame = Frame(across, up)
     for span in scatter.spans:
         begin, length = across(span.begin_s), across(span.end_s) - across(span.begin_s)
-        style = _BANDS[_kinds(scatter).index(span.kind) % len(_BANDS)]
+        style = _BANDS[scatter.kinds.index(span.kind) % len(_BANDS)]
         drawing.rectangle(begin, up.end, max(length, _SPAN_MIN), up.begin - up.end, style)
     draw_axes(
         drawing,

@@ -13,7 +13,7 @@ from dbdyno.analysis.compare.profile_differences import (
 )
 from dbdyno.answers.answer import ProfileOf
 from dbdyno.model.comparison import Comparison, ProfileDifference
-from dbdyno.report.charts.icicle import IciclePart, draw_icicle
+from dbdyno.report.charts.icicle import Icicle, IciclePart, draw_icicle
 from dbdyno.report.charts.plot import at_each_width
 from dbdyno.report.content import Block, Figure, Table, Text
 
@@ -80,6 +80,7 @@ def profile_figure(profile: ProfileOf, name: str) -> Figure:
         )
         for whole in sorted(profile.subsystems, key=_width, reverse=True)
     ]
+    icicle = Icicle(parts, levels=2)
     changed = changed_texts(profile.subsystems, profile.functions)
     return Figure(
         id=name,
@@ -87,7 +88,8 @@ def profile_figure(profile: ProfileOf, name: str) -> Figure:
         "Width: CPU time per transaction on the side that has more of it.",
         summary=f"Differs by more than chance: {'; '.join(changed) or 'nothing'}.",
         table=_table("By function", profile.functions),
-        svg=at_each_width(partial(draw_icicle, parts, 2)),
+        svg=at_each_width(partial(draw_icicle, icicle)),
+        shows=icicle,
         key=[
             ("--red", f"more in {profile.after}"),
             ("--blue", f"less in {profile.after}"),

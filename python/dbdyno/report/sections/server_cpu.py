@@ -8,7 +8,7 @@ from dbdyno.explain.explain import explained_record
 from dbdyno.formatting import NOTHING, milliseconds, percent
 from dbdyno.model.record import ProcessorPart, RunRecord, ServerProfile
 from dbdyno.model.run import Run
-from dbdyno.report.charts.icicle import IciclePart, draw_icicle
+from dbdyno.report.charts.icicle import Icicle, IciclePart, draw_icicle
 from dbdyno.report.charts.plot import at_each_width
 from dbdyno.report.content import Block, Figure, Section, Table, Text
 
@@ -126,13 +126,15 @@ def _figure(profile: ServerProfile) -> Figure:
         )
         for whole in profile.processes
     ]
+    icicle = Icicle(parts, levels=3)
     return Figure(
         id="server-cpu-chart",
         caption="Server CPU time: processes, their subsystems, and the functions of these. "
         "What is written below another is a part of it.",
         summary=" ".join(f"{part.name}: {part.text}." for part in parts),
         table=_functions(profile),
-        svg=at_each_width(partial(draw_icicle, parts, 3)),
+        svg=at_each_width(partial(draw_icicle, icicle)),
+        shows=icicle,
     )
 
 
