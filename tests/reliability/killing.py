@@ -38,6 +38,8 @@ SERVERS = {
     "postgresql": "postgres,shared_buffers=16MB",
     "mariadb": "mariadb,innodb_buffer_pool_size=16M,innodb_log_file_size=16M",
 }
+# Of a dbdyno that was killed between making the folder and starting the guard that would remove it.
+UNBEGUN = "folders that no guard has seen"
 # The server's sessions with the port of their client, and how one is ended most brutally: a process
 # of PostgreSQL by SIGKILL, a thread of MariaDB only by the server itself.
 SESSIONS = {
@@ -169,17 +171,19 @@ def left(before: dict[str, Any]) -> dict[str, list[str]]:
 def eventually_left(before: dict[str, Any]) -> dict[str, list[str]]:
     """The same, once those whose parent was killed have had the time to end by themselves."""
     deadline = time.monotonic() + PATIENCE_S
-    while (found := left(before)) and time.monotonic() < deadline:
+    while set(found := left(before)) - {UNBEGUN} and time.monotonic() < deadline:
         time.sleep(PAUSE_S)
     return found
 
 
 def everything() -> dict[str, Any]:
+    folders = [path for path in HOME.glob("private/*") if path.name != "lock"]
     return {
         "processes": processes(),
         "shared memory": shared_memory(),
         "temporary files": temporary_files(),
-        "folders": [str(path) for path in HOME.glob("private/*") if path.name != "lock"],
+        "folders": [str(path) for path in folders if (path / "data").exists()],
+        UNBEGUN: [str(path) for path in folders if not (path / "data").exists()],
         "held locks": [str(path) for path in HOME.rglob("lock") if not is_free(path)],
     }
 
@@ -229,6 +233,8 @@ def main(victim: str, database: str, times: int, seed: int) -> None:
             # A kept server's own processes come and go: there, the end of all is compared.
             remains = eventually_left(before) if is_private else {}
             kills.append({"exit": process.returncode, "out": out, "log": log, "left": remains})
+        if is_private:  # the next start removes what no guard has seen
+            begun(server, script).communicate(timeout=END_S)
     listed = subprocess.run(command("runs", "--json"), capture_output=True, text=True, check=True)
     result = {"kills": kills, "left": left(outside), "runs": json.loads(listed.stdout)}
     json.dump(result, sys.stdout)
