@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno import databases
-from dbdyno.databases import known
+from dbdyno.databases import adapters, known
 from dbdyno.databases.connecting import open_connection
 from dbdyno.databases.identify import identify
 from dbdyno.run.grammar import WeightedName
@@ -52,7 +52,7 @@ def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def forget() -> None:
     """Let databases be looked for anew."""
     known.all_databases.cache_clear()
-    known.all_adapters.cache_clear()
+    adapters.all_adapters.cache_clear()
     importlib.invalidate_caches()
     for name in [name for name in sys.modules if name.startswith("dbdyno.databases.h2")]:
         del sys.modules[name]
@@ -71,7 +71,7 @@ def test_its_adapter_describes_it(home: Path, steps: Path, url: str, tmp_path: P
     with open_connection(url) as connection:
         database = identify("postgresql", connection)
     assert (database.title, database.terms.put_off) == ("H2", "compaction of its file")
-    assert known.adapter_of(database, "postgresql").name == "postgresql_h2"
+    assert adapters.adapter_of(database, "postgresql").name == "postgresql_h2"
     measured(url, tmp_path)
     server = open_run("last").server
     assert (server["product"], server["version_number"] > 20_000) == ("h2", True)
