@@ -11,13 +11,14 @@ fail() {
     exit 1
 }
 
+names=$(python3 -m zipfile -l "$wheel" | awk 'NR > 1 {print $1}')
 # Everything that is beside the sources is in the wheel, and nothing else.
 expected=$(cd "$sources" && find dbdyno -type f ! -path '*/__pycache__/*' ! -name '_engine*.so' ! -name '.*' | sort)
-packed=$(python3 -m zipfile -l "$wheel" | awk '$1 ~ /^dbdyno\// {print $1}' | grep -v '_engine\.abi3\.so$' | sort)
+packed=$(grep '^dbdyno/' <<<"$names" | grep -v '_engine\.abi3\.so$' | sort)
 differences=$(diff <(echo "$expected") <(echo "$packed") || true)
 [ -z "$differences" ] || fail "lacks what is marked with <, has too much where >: $differences"
 for needed in _engine.abi3.so py.typed report/static/report.js report/static/live.js; do
-    python3 -m zipfile -l "$wheel" | grep -qF "dbdyno/$needed" || fail "has no $needed"
+    grep -qxF "dbdyno/$needed" <<<"$names" || fail "has no $needed"
 done
 [[ $wheel == *-abi3-manylinux_* ]] || fail "is for this Python or this distribution only"
 
