@@ -281,11 +281,9 @@ class PgbenchReader:
             return False
         if self._summary and self._summary.labels:
             self.finish()
-        before_s = (
-            [one.printed["time_s"] for one in self._summary.run.parts] if self._summary else []
-        )
-        if self._summary and before_s and printed["time_s"] <= before_s[-1]:
-            if is_first(printed["time_s"], before_s):
+        parts = self._summary.run.parts if self._summary else []
+        if self._summary and parts and printed["time_s"] <= parts[-1].printed["time_s"]:
+            if is_first(printed["time_s"], parts):
                 self.finish()
             else:
                 self._summary.mixes_parts = True
@@ -322,11 +320,10 @@ class PgbenchReader:
         return lines.is_empty_word(text)
 
 
-def is_first(time_s: float, before_s: Sequence[float]) -> bool:
+def is_first(time_s: float, before: Sequence[Part]) -> bool:
     """Whether a progress line is the first of another run: no later than after the usual step."""
-    step_s = before_s[0]
-    if len(before_s) > 1:
-        step_s = (before_s[-1] - before_s[0]) / (len(before_s) - 1)
+    first_s, last_s = before[0].printed["time_s"], before[-1].printed["time_s"]
+    step_s = (last_s - first_s) / (len(before) - 1) if len(before) > 1 else first_s
     return time_s <= step_s * 1.5
 
 
