@@ -34,15 +34,13 @@ POLL_S = 0.05
 class Entry:
     """A tool's command line for a load of so many seconds, and whether its clients have connected.
 
-    ``connecting_s`` is about how long they need, and disconnecting takes no longer. If they need
-    longer, the load gets shorter. ``checking_s`` is what it takes at most to check the data after
-    its load.
+    ``connecting_s`` is about how long they need, and disconnecting takes no longer. What it checks
+    before and after its load counts as connecting. If they need longer, the load gets shorter.
     """
 
     command: Callable[[int], Sequence[str]]
     has_connected: Callable[[], bool]
     connecting_s: float
-    checking_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def take_turns(entries: Sequence[Entry], seconds: float) -> list[Turns]:
             _await_connections(run, entry)
             connected_at = time.monotonic()
             loads_end_at.append(connected_at + load_s)
-            turn_begins_at = loads_end_at[-1] + entry.connecting_s + entry.checking_s
+            turn_begins_at = loads_end_at[-1] + entry.connecting_s
             time.sleep(connected_at - began_at + SETTLING_S)
             run.stop()
             runs.append(run)
