@@ -15,8 +15,8 @@ names=$(python3 -m zipfile -l "$wheel" | awk 'NR > 1 {print $1}')
 # Everything that is beside the sources is in the wheel, and nothing else.
 expected=$(cd "$sources" && find dbdyno -type f ! -path '*/__pycache__/*' ! -name '_engine*.so' ! -name '.*' | sort)
 packed=$(grep '^dbdyno/' <<<"$names" | grep -v '_engine\.abi3\.so$' | sort)
-differences=$(diff <(echo "$expected") <(echo "$packed") || true)
-[ -z "$differences" ] || fail "lacks what is marked with <, has too much where >: $differences"
+differences=$(diff <(echo "$expected") <(echo "$packed")) ||
+    fail "lacks what is marked with <, has too much where >: $differences"
 for needed in _engine.abi3.so py.typed report/static/report.js report/static/live.js; do
     grep -qxF "dbdyno/$needed" <<<"$names" || fail "has no $needed"
 done
