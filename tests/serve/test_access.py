@@ -106,6 +106,11 @@ def test_others_need_encryption_or_a_word(home):
     assert "belong together" in refused("--tls-cert", "cert.pem")
 
 
+def test_what_is_no_port_is_refused(home):
+    assert "there is no port 99999" in refused("--port", "99999")
+    assert "there is no port -1" in refused("--port=-1")
+
+
 def test_a_port_in_use_is_named(served):
     port = served.place.rpartition(":")[2]
     assert f"port {port}" in refused("--port", port)

@@ -32,7 +32,9 @@ class Place(Struct, frozen=True, kw_only=True):
         return self.certificate is not None
 
     def check(self) -> None:
-        """Refuse to listen for others without encryption, where a token could be read."""
+        """Refuse what is no port, and to listen for others where they could read a token."""
+        if not 0 <= self.port <= 0xFFFF:  # the C library would take its last 16 bits
+            raise DbdynoError("usage", f"there is no port {self.port}: they end with 65535")
         if (self.certificate is None) != (self.key is None):
             raise DbdynoError("usage", "--tls-cert and --tls-key belong together")
         if not (self.is_encrypted or self.is_insecure or self._is_of_this_host()):
