@@ -36,6 +36,8 @@ REASONS = {
     "report/masking.py": "usual names of users and databases, which are not masked",
     "explain/sentences.py": "words of --server, which keep their small letter at the beginning",
     "host/probes/private_servers.py": "a line of the doctor for each server that can be started",
+    "imports/readers/benchbase.py": "the servers' names in its texts",
+    "imports/readers/hammerdb.py": "the same",
     "imports/readers/pgbench.py": "the server that this tool measures",
     "imports/readers/pgbench_logs.py": "the same",
     "imports/readers/sysbench_lines.py": "sysbench's own options, which have its drivers' names",

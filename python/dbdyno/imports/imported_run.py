@@ -69,6 +69,7 @@ class ImportedRun:
     retried: int | None = None
     late: int | None = None
     tps: float | None = None
+    nopm: float | None = None
     latencies_ms: dict[str, float] = field(default_factory=dict)
     """By the names of ``Latency``."""
     is_open_loop: bool = False
@@ -89,5 +90,5 @@ class ImportedRun:
     def has_result(self) -> bool:
         """Whether anything was measured: settings alone are no run."""
         return bool(self.parts or self.latencies_ms or self.statements) or (
-            self.tps is not None or self.ok is not None
+            self.tps is not None or self.ok is not None or self.nopm is not None
         )

@@ -7,13 +7,20 @@ from typing import IO, TypeAlias
 from msgspec import Struct
 
 from dbdyno.imports.imported_run import ImportedRun
+from dbdyno.imports.readers.benchbase import BenchbaseReader
+from dbdyno.imports.readers.hammerdb import HammerdbReader
 from dbdyno.imports.readers.pgbench import PgbenchReader
 from dbdyno.imports.readers.pgbench_logs import Log, log_of
 from dbdyno.imports.readers.reader import Reader
 from dbdyno.imports.readers.sysbench import SysbenchReader
 from dbdyno.imports.text import Line, lines, plain
 
-READERS: tuple[Callable[[], Reader], ...] = (PgbenchReader, SysbenchReader)
+READERS: tuple[Callable[[], Reader], ...] = (
+    PgbenchReader,
+    SysbenchReader,
+    HammerdbReader,
+    BenchbaseReader,
+)
 """Of the tools whose output is known."""
 
 

@@ -21,6 +21,7 @@ from dbdyno.imports.series import lengths_s, tables_of
 from dbdyno.model.record import (
     ImportRecord,
     Latency,
+    RateRecord,
     RunRecord,
     ScriptRecord,
     StatementRecord,
@@ -107,6 +108,9 @@ def _record(imported: ImportedRun, source: str) -> RunRecord:
             samples_effective=None,
             coefficient_of_variation=None,
         ),
+        nopm=None
+        if imported.nopm is None
+        else RateRecord(value=imported.nopm, low=None, high=None),
         response_ms=response,
         service_ms=None if imported.is_open_loop else response,
         statements=[
