@@ -23,6 +23,7 @@ ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu
     "failed_transactions",
     "tries_again",
     "statement_queue",
+    "regular_dips",
 }
 """Rules that need only what the engine itself measured, or are about imported runs."""
 
@@ -38,11 +39,11 @@ NEVER_FOUND = {
     # run, a report, a sysbench script, or another tool's text.
     "postgresql": {"cpu_steal", "cpu_generator", "lwlock", "plan_choice", "checkpoint_io"}
     | {"autovacuum_behind", "autovacuum_interference", "parallel_workers", "statements_lost"}
-    | {"tries_again", "many_partitions", "statement_queue"}
+    | {"tries_again", "many_partitions", "statement_queue", "regular_dips"}
     | PROFILED,
     # The network is tested with PostgreSQL; a killed server of this kind stays away: the run fails.
     "mysql": {"cpu_steal", "cpu_generator", "round_trips", "outage", "tries_again"}
-    | {"many_partitions", "statement_queue"}
+    | {"many_partitions", "statement_queue", "regular_dips"}
     | PROFILED,
 }
 """Rules whose findings occur only in their own tests: no golden run has their cause."""

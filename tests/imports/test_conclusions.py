@@ -5,6 +5,7 @@ of the statements beside them, whose latencies were not, the text has what their
 """
 
 import io
+import math
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,37 @@ def test_the_text_of_somebody_else_says_the_same():
     assert finding.certainty == "likely"
     assert "UPDATE pgbench_tellers" in finding.summary
     assert "only 9 clients are there" in finding.seen[1]
+
+
+def progress(rates: list[float], every_s: int = 10) -> str:
+    return "".join(
+        f"progress: {every_s * (number + 1)}.0 s, {tps:.1f} tps, lat 0.430 ms stddev 0.216\n"
+        for number, tps in enumerate(rates)
+    )
+
+
+def test_dips_after_each_checkpoint_are_found_with_their_period_and_depth():
+    """Updates by primary key with full_page_writes: every ten minutes a touch of 27 666 TPS."""
+    rates = [round(62_000 + 600 * math.sin(number), 1) for number in range(360)]
+    for begin in range(60, 360, 60):
+        rates[begin : begin + 3] = [27_666, 45_000, 55_000]
+    (run,) = runs(progress(rates))
+    (found,) = [one for one in run.record.findings if one.id == "regular_dips"]
+    assert found.evidence["dips"] == 5
+    assert found.evidence["every_s"] == pytest.approx(600, abs=1)
+    assert found.evidence["deepest"] == pytest.approx(1 - 27_666 / 62_000, abs=0.01)
+    assert found.certainty == "likely"
+    assert "dips every 10" in found.summary
+    assert (run.record.throughput_tps.min, run.record.throughput_tps.max) == (27_666, max(rates))
+
+
+@pytest.mark.parametrize("begins", [[], [60, 180], [30, 60, 200, 330]])
+def test_few_dips_or_irregular_ones_are_none_of_a_server_at_regular_times(begins):
+    rates = [round(62_000 + 600 * math.sin(number), 1) for number in range(360)]
+    for begin in begins:
+        rates[begin : begin + 3] = [27_666, 45_000, 55_000]
+    (run,) = runs(progress(rates))
+    assert isinstance(all_rules()["regular_dips"].look(run), NotFound)
 
 
 def test_the_average_and_the_extremes_of_progress_lines_are_those_of_the_text():
