@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.peers.sysbench.program import main
 from dbdyno.servers.base import Server
 from dbdyno.store.listing import RUNS
 from tests.peers.side_by_side import Outcome, link, masked, outcome
@@ -116,6 +117,160 @@ def test_what_ends_without_a_run_ends_with_the_same_code(peer: Path, own: Path, 
     theirs, ours = (outcome(program, shlex.split(line)) for program in (peer, own))
     assert ours.code == theirs.code, ours
     assert ours.err.partition("=")[0].strip() == theirs.err.partition("=")[0].strip()
+
+
+SAID_BY_BOTH = [
+    "--percentile=101",
+    "--percentile=-1",
+    "--percentile=99.9",
+    "--threads=0",
+    "--threads=",
+    "--threads=x",
+    "--nosuch=1",
+    "--no_such=1",
+    "--nosuch",
+    "--report-interval=x",
+    "--report_interval=1.5",
+    "--tx-rate=x",
+    "--max_requests=x",
+    "--rand-seed=x",
+    "--rand-type=nosuch",
+    "--verbosity=9",
+    "--forced-shutdown=x",
+    "--report-checkpoints=3,x",
+    "extra",
+]
+
+
+def of_main(words: list[str], capfd: pytest.CaptureFixture[str]) -> Outcome:
+    """What our program does in this process."""
+    return Outcome(main(words), *capfd.readouterr())
+
+
+def without_version(ended: Outcome) -> Outcome:
+    """Without the version of what runs Lua."""
+    return ended._replace(out=re.sub(r"\(using .*\)", "", ended.out))
+
+
+@pytest.mark.parametrize("word", SAID_BY_BOTH)
+def test_an_option_that_is_wrong_is_refused_in_sysbench_s_words(
+    peer: Path, capfd: pytest.CaptureFixture[str], word: str
+) -> None:
+    words = ["oltp_read_write", "--db-driver=pgsql", "--pgsql-host=/nowhere", word, "run"]
+    ours = of_main(words, capfd)
+    assert without_version(ours) == without_version(outcome(peer, words))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--report_interval=2 --forced-shutdown=5 --rate=7 --rand-seed=4",
+        "--num-threads=3 --max-time=4 --report-checkpoints=5,3 --forced-shutdown",
+        "--time=0 --forced-shutdown=5",
+        "--time= --forced-shutdown=off",
+    ],
+)
+def test_what_is_said_before_a_run_is_the_same(
+    peer: Path, capfd: pytest.CaptureFixture[str], line: str
+) -> None:
+    words = f"oltp_read_write --db-driver=pgsql --pgsql-host=/nowhere {line} run".split()
+    mine, theirs = (
+        without_version(ended) for ended in (of_main(words, capfd), outcome(peer, words))
+    )
+    assert mine.code == theirs.code == 1
+    assert mine.out.partition("FATAL")[0] == theirs.out.partition("FATAL")[0]
+    assert mine.err == theirs.err == ""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "bulk_insert",
+        "oltp_delete",
+        "oltp_insert",
+        "oltp_point_select",
+        "oltp_read_only",
+        "oltp_read_write",
+        "oltp_update_index",
+        "oltp_update_non_index",
+        "oltp_write_only",
+        "select_random_points",
+        "select_random_ranges",
+    ],
+)
+def test_each_script_does_on_mariadb_what_it_does_with_sysbench(
+    mariadb_server: Server, peer: Path, capfd: pytest.CaptureFixture[str], script: str
+) -> None:
+    """What is prepared by one is cleaned up by the other."""
+    endpoint = mariadb_server.endpoint()
+    assert endpoint.address.unix
+    tables = 1 if script.startswith("select_random") else 2
+    size = "" if script == "bulk_insert" else f"--tables={tables} --table-size=100"
+    begin = (
+        f"{script} --mysql-socket={endpoint.address.unix.path} --mysql-user={endpoint.user} "
+        f"--mysql-db={endpoint.database} {size} --rand-type=uniform"
+    )
+
+    def ours(command: str) -> Outcome:
+        return of_main(f"{begin} {command}".split(), capfd)
+
+    def theirs(command: str) -> Outcome:
+        return outcome(peer, f"{begin} {command}".split())
+
+    # With two threads, lines of the commands would be mixed.
+    threads = "--threads=2" if script == "bulk_insert" else ""
+    commands = (f"{threads} prepare", "--threads=2 --events=20 run", f"{threads} cleanup")
+    turns = [
+        [program(command) for program, command in zip(programs, commands, strict=True)]
+        for programs in ((ours, ours, theirs), (theirs, theirs, ours))
+    ]
+    for mine, expected in zip(*turns, strict=True):
+        assert mine.code == 0, mine
+        assert shape(mine) == shape(expected)
+
+
+OWN_SCRIPT = """\
+sysbench.cmdline.options = {rows = {"how many", 3}, words = {"what", {"a", "b"}}}
+function prepare()
+   local c = sysbench.sql.driver():connect()
+   c:query("create table own (n integer)")
+   print("made " .. sysbench.opt.rows .. " of " .. table.concat(sysbench.opt.words, "+"))
+end
+function thread_init()
+   con = sysbench.sql.driver():connect()
+end
+function event()
+   con:query("insert into own values (" .. sysbench.opt.rows .. ")")
+end
+function cleanup()
+   sysbench.sql.driver():connect():query("drop table own")
+end
+"""
+
+
+@pytest.fixture
+def own_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own.lua").write_text(OWN_SCRIPT)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["./own.lua", "own.lua", "own"])
+@pytest.mark.usefixtures("own_script")
+def test_a_script_of_the_user_is_found_where_sysbench_finds_it(
+    peer: Path, login: str, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    for command in ("prepare", "--events=5 run", "cleanup", "help"):
+        words = f"{name} {login} --rows=7 {command}".split()
+        theirs = outcome(peer, words)
+        if command == "prepare":
+            outcome(peer, f"{name} {login} cleanup".split())
+        elif command == "cleanup":
+            outcome(peer, f"{name} {login} prepare".split())
+        mine = of_main(words, capfd)
+        if command == "help":
+            assert mine.out.split()[-7:] == theirs.out.split()[-7:]
+        else:
+            assert shape(mine) == shape(theirs)
 
 
 @pytest.mark.parametrize("test", ["cpu", "memory", "threads", "mutex", "fileio"])

@@ -33,9 +33,30 @@ class Command:
         return int(self.options.get("percentile", PERCENTILE_DEFAULT))
 
     @property
+    def warnings(self) -> Iterator[str]:
+        """What is said of the options before anything else."""
+        names = {_name_of(word) for word in self.words}
+        for old, name in OLD_NAMES.items():
+            if old in names:
+                yield f"--{old.replace('_', '-')} is deprecated, use --{name} instead"
+        if self.is_endless:
+            yield "Both event and time limits are disabled, running an endless test"
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether neither time nor events end the run."""
+        return self.options.get("time") == 0 and not self.options.get("events")
+
+    @property
     def script_options(self) -> tuple[str, ...]:
         """All options as ``dbdyno run`` takes them after ``--``, with sysbench's own defaults."""
-        return (*self._defaults(), *self.words)
+        endless = (f"--time={UNLIMITED_S}",) if self.is_endless else ()
+        return (*self._defaults(), *self.words, *endless)
+
+    def word_of(self, name: str) -> str:
+        """Return the word that gives an option of this name, as it was written."""
+        given = {_name_of(word): word for word in self.words}
+        return given[_name_of(f"--{name}")]
 
     def _defaults(self) -> Iterator[str]:
         given = self.options
@@ -56,18 +77,24 @@ def read_command(words: Sequence[str]) -> Command:
         if not word.startswith("--"):
             arguments.append(word)
             continue
-        name, _, text = word.removeprefix("--").partition("=")
-        name = name.replace("-", "_")
+        name, text = _name_of(word), word.partition("=")[2]
         field = OLD_NAMES.get(name, name)
         if option := known.get(field):
-            options[field] = option.read(option, text)
+            try:
+                options[field] = option.read(option, text)
+            except ValueError as error:
+                raise RefusalError(
+                    text=f"Invalid value for the '{name}' option: '{text}'\n"
+                ) from error
         kept.append(word)
     if len(arguments) > 2:
         raise RefusalError(text=f"Unrecognized command line argument: {arguments[2]}\n")
-    if options.get("time") == 0 and not options.get("events"):
-        kept.append(f"--time={UNLIMITED_S}")
     test, command = (*arguments, "", "")[:2]
     return Command(test=test, command=command, words=tuple(kept), options=options)
+
+
+def _name_of(word: str) -> str:
+    return word.removeprefix("--").partition("=")[0].replace("-", "_")
 
 
 def usage() -> str:

@@ -1,6 +1,5 @@
 """sysbench as a program: its words in, its exit code out."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import metadata
@@ -19,15 +18,25 @@ def main(words: Sequence[str]) -> int:
     """Do what the words ask for; return the exit code."""
     streams = Streams("sysbench")
     try:
-        return _done(read_command(words), streams)
+        command = read_command(words)
     except RefusalError as refusal:
-        streams.result("".join(f"{line}\n" for line in refusal.lines))
-        streams.aside(refusal.text)
+        return _refused(refusal, streams)
+    try:
+        return _done(command, streams)
+    except RefusalError as refusal:
+        return _refused(refusal, streams)
     except DbdynoError as problem:
-        if problem.message.startswith("invalid option: "):
-            streams.aside(f"{problem.message}\n")
+        _, unknown, name = problem.message.partition("invalid option: --")
+        if unknown:
+            streams.aside(f"invalid option: {command.word_of(name)}\n")
         else:
             streams.result(f"FATAL: {problem.message}\n")
+    return 1
+
+
+def _refused(refusal: RefusalError, streams: Streams) -> int:
+    streams.result("".join(f"{line}\n" for line in refusal.lines))
+    streams.aside(refusal.text)
     return 1
 
 
@@ -41,6 +50,7 @@ def _done(command: Command, streams: Streams) -> int:
     if not command.test:
         streams.aside(usage())
         return 1
+    streams.result("".join(f"WARNING: {warning}\n" for warning in command.warnings))
     streams.result(f"sysbench {LIKE} (using dbdyno {metadata.version('dbdyno')})\n\n")
     if command.test in OTHER_TESTS:
         raise RefusalError(
@@ -63,5 +73,5 @@ def _with_script(command: Command, streams: Streams) -> int:
     elif command.command == "run":
         return script.run_script(command, replace(job, reports_transactions=True), streams)
     else:
-        script.execute_command(command, job, sys.stdout)
+        script.execute_command(command, job, streams)
     return 0

@@ -2,11 +2,10 @@
 
 import sys
 from collections.abc import Iterator
-from typing import IO
 
 from dbdyno.peers.command_line import RefusalError
 from dbdyno.peers.streams import Streams
-from dbdyno.peers.sysbench.command import Command
+from dbdyno.peers.sysbench.command import TIME_DEFAULT_S, Command
 from dbdyno.peers.sysbench.report import Reports
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import Job, check_scripts, read_job
@@ -38,13 +37,16 @@ def show_help(job: Job) -> None:
     print_help(engine_tools(), job.draft, sys.stdout)
 
 
-def execute_command(command: Command, job: Job, out: IO[str]) -> None:
+def execute_command(command: Command, job: Job, streams: Streams) -> None:
     """Execute prepare, cleanup, or whatever else the script declares."""
     tools, name = engine_tools(), command.command
     survey = check_scripts(job, tools, _unsaid).survey
     if survey is None or name not in survey.commands:
         raise RefusalError(text=f"Unknown command: {name}\n")
-    execute(job, survey_commands(job, [name], tools), tools, _unsaid, out)
+    surveys = survey_commands(job, [name], tools)
+    if surveys[name].is_parallel and command.threads > 1:
+        streams.result("Initializing worker threads...\n\n")
+    execute(job, surveys, tools, _unsaid, sys.stdout)
 
 
 def run_script(command: Command, job: Job, streams: Streams) -> int:
@@ -81,4 +83,9 @@ def _opening(command: Command) -> Iterator[str]:
         if seed
         else "Initializing random number generator from current time"
     )
-    yield from ("", "", "Initializing worker threads...", "")
+    grace_s, seconds = options.get("forced_shutdown"), options.get("time", TIME_DEFAULT_S)
+    if grace_s is not None and seconds:
+        yield from ("", f"Forcing shutdown in {seconds + grace_s} seconds")
+    else:
+        yield ""
+    yield from ("", "Initializing worker threads...", "")

@@ -15,11 +15,10 @@ from dbdyno.errors import DbdynoError
 from dbdyno.run.options import RunOptions
 
 _PARTS = ("host", "port", "user", "password", "db")
+DRIVERS = ("mysql", "pgsql")
 _MYSQL = {"mysql_socket", "mysql_ssl", "mysql_ssl_ca", "mysql_ssl_cert", "mysql_ssl_key"}
 CONNECTION_OPTIONS = frozenset(
-    {f"{driver}_{part}" for driver in ("mysql", "pgsql") for part in _PARTS}
-    | _MYSQL
-    | {"pgsql_sslmode"}
+    {f"{driver}_{part}" for driver in DRIVERS for part in _PARTS} | _MYSQL | {"pgsql_sslmode"}
 )
 _SSL_MODES = {"on": "REQUIRED", "off": "DISABLED", "": "REQUIRED"}
 
@@ -37,7 +36,7 @@ def target_of(
         say(f"{dbdynos} overrides {names}")
         return options
     named = arguments.get("db_driver")
-    if named not in (None, "mysql", "pgsql"):
+    if named not in (None, *DRIVERS):
         raise DbdynoError(
             code="usage",
             message=f'--db-driver cannot be "{named}"',
