@@ -13,11 +13,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::fmt::Display;
 
-/// Each client of a workload in Lua makes garbage all the time: the C library's allocator took a fifth of
-/// the CPU time that `tpcc` needs outside of the kernel.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// The Rust side of dbdyno. Imported by `dbdyno.engine` only.
 #[pymodule(gil_used = false)]
 mod _engine {
