@@ -163,6 +163,22 @@ def test_a_text_that_is_cut_off_has_no_wrong_figure(length):
         assert figures <= whole[line]
 
 
+@pytest.mark.parametrize("begin", range(2, 7))
+@pytest.mark.parametrize("before", ["", "of a page:\n"])
+def test_a_text_that_begins_within_a_summary_is_its_run(before, begin):
+    (run,) = read(before + "".join(SUMMARY.splitlines(True)[begin:])).runs
+    assert run.tps == 85.296346
+
+
+@pytest.mark.parametrize("places", [(1, 2), (3, 4), (3, 7), (6, 7)])
+@pytest.mark.parametrize("before", ["", "of a page:\n"])
+def test_a_piece_of_a_summary_without_a_result_does_not_speak_of_several_runs(before, places):
+    found = read(before + "".join(SUMMARY.splitlines(True)[slice(*places)]))
+    assert not found.runs
+    (note,) = found.notes
+    assert note.endswith("left out, because the text has no result of this run")
+
+
 def test_progress_lines_alone_are_a_run():
     (run,) = read("".join(line for line in NEW.splitlines(True) if "progress" in line)).runs
     assert (len(run.parts), run.is_complete, run.tps, run.ok) == (3, False, None, None)

@@ -82,15 +82,20 @@ class _Summary:
         if field := lines.LABELS[found.label].field:
             setattr(run, field, value)
 
-    def has_torn_summary(self, torn_until: int) -> bool:
+    @property
+    def is_middle(self) -> bool:
+        """Whether its summary has neither the begin nor the end."""
+        has_end = bool(self.rates or self.run.latencies_ms)
+        return bool(self.labels) and "transaction type" not in self.labels and not has_end
+
+    def has_torn_summary(self, torn_until: int | None) -> bool:
         """Whether lines of its summary are of several runs.
 
-        It has neither the begin nor the end, or it goes on where another one broke off.
+        Without its begin, it goes on where another one broke off.
         """
-        if not self.labels or "transaction type" in self.labels:
+        if not self.labels or "transaction type" in self.labels or torn_until is None:
             return self.is_mixed
-        has_end = bool(self.rates or self.run.latencies_ms)
-        return self.is_mixed or not has_end or torn_until >= self.run.first_line - 1
+        return self.is_mixed or torn_until >= self.run.first_line - 1
 
     def conclude(self) -> ImportedRun:
         """Return the run with what only its end decides."""
@@ -140,8 +145,8 @@ class PgbenchReader:
         self.notes: list[str] = []
         self._summary: _Summary | None = None
         self._command = _Command()
-        self._torn_until = 0
-        """The line where a summary broke off."""
+        self._torn_until: int | None = None
+        """The line where the last summary that broke off did so."""
         self._broken: Line | None = None
         """A line that was broken by whoever copied it."""
 
@@ -172,7 +177,7 @@ class PgbenchReader:
         if summary.mixes_parts:
             self._without_parts(run)
         is_torn = summary.has_torn_summary(self._torn_until)
-        if run.has_result and not is_torn:
+        if run.has_result and not is_torn and not summary.is_middle:
             self.runs.append(summary.conclude())
         elif summary.labels:
             self._torn_until = run.last_line
