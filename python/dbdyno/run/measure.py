@@ -110,6 +110,8 @@ def measure(
                         watchdog.allow(max(least_s, SILENCE_INTERVALS * plan.interval_ns / 1e9))
                     keep(raw, frame)
                     reader.take(frame)
+                    if isinstance(frame, Interval) and observer.has_enough:
+                        engine.stop()
         except BaseException:
             engine.abandon()
             raise

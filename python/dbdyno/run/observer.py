@@ -11,6 +11,11 @@ from dbdyno.workloads.loading import LoadProgress
 class Observer:
     """What can be reported of a run, in the order in which it happens. This one shows nothing."""
 
+    @property
+    def has_enough(self) -> bool:
+        """Whether the run may end now, as after an interrupt."""
+        return False
+
     def say(self, text: str) -> None:
         """Show a line to the user: what is being done now, or a warning."""
 
@@ -40,6 +45,11 @@ class Relay(Observer):
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
+
+    @property
+    def has_enough(self) -> bool:
+        """What the other says."""
+        return self._observer.has_enough
 
     def say(self, text: str) -> None:
         """Pass the line on."""

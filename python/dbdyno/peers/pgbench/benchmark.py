@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.errors import DbdynoError
@@ -14,7 +15,7 @@ from dbdyno.peers.pgbench.builtin_scripts import Builtin, find_builtin
 from dbdyno.peers.pgbench.command import TRANSACTIONS_DEFAULT, Command
 from dbdyno.peers.pgbench.database import Tables, connected_to, read_tables, target_of, vacuum
 from dbdyno.peers.pgbench.options import ChosenScript
-from dbdyno.peers.pgbench.progress import BenchmarkProgress
+from dbdyno.peers.pgbench.progress import BenchmarkProgress, aborts
 from dbdyno.peers.pgbench.summary import ShownScript, Summary
 from dbdyno.peers.pgbench.transaction_logs import TransactionLogs
 from dbdyno.peers.streams import Streams
@@ -60,6 +61,10 @@ def benchmark(command: Command, streams: Streams, version: str) -> int:
     except DbdynoError as problem:
         raise RefusalError(f"error: {problem.message}") from None
     _show_debugging(recording, streams)
+    if progress.has_enough:
+        _say_failures(command, recording, streams)
+        streams.say("error: Run was aborted due to an error in thread 0")
+        return ABORTED
     scripts = [
         ShownScript.of(chosen, number)
         for chosen, number in zip(command.scripts, request.order, strict=True)
@@ -157,23 +162,28 @@ def _show_debugging(recording: Run, streams: Streams) -> None:
 
 
 def _exit_code(command: Command, recording: Run, streams: Streams) -> int:
-    record, done = recording.record, recording.engine.done
-    aborting = [
-        failure
-        for failure in (done.failures if done else ())
-        if failure.failure_class not in ("serialization", "deadlock")
-    ]
-    for failure in (done.failures if done else ()) if command.verbose_errors else aborting:
-        severity = "ERROR:  " if len(failure.code) == SQLSTATE else ""
-        place = _place(recording, failure)
-        streams.say(f"error: {failure.count} failed{place}: {severity}{failure.message}")
+    record = recording.record
+    _say_failures(command, recording, streams)
     is_ended = record.status != "done"
     for reason in record.invalid_reasons:
         streams.say(f"{'error' if is_ended else 'warning'}: {reason}")
-    if is_ended or (aborting and not command.continues):
+    if is_ended or any(aborts(command, failure) for failure in _failures(recording)):
         streams.say("error: Run was aborted; the above results are incomplete.")
         return ABORTED
     return 0
+
+
+def _failures(recording: Run) -> Sequence[FailureCount]:
+    done = recording.engine.done
+    return done.failures if done else ()
+
+
+def _say_failures(command: Command, recording: Run, streams: Streams) -> None:
+    for failure in _failures(recording):
+        if command.verbose_errors or failure.failure_class not in ("serialization", "deadlock"):
+            severity = "ERROR:  " if len(failure.code) == SQLSTATE else ""
+            place = _place(recording, failure)
+            streams.say(f"error: {failure.count} failed{place}: {severity}{failure.message}")
 
 
 def _place(recording: Run, failure: FailureCount) -> str:

@@ -378,7 +378,7 @@ OPTIONS = (
         "--exit-on-abort",
         "exits_on_abort",
         "end the run when a client aborts",
-        "a script that can never work ends the run anyway",
+        "the run ends within a measurement interval of the first such error",
         **_RUN,
     ),
     _option(
@@ -468,6 +468,13 @@ DIFFERENCES = {
     "last explains it. That it is not valid is a warning, and no exit code.",
     "Errors in scripts": "are all reported, in dbdyno's words with file, line and column; pgbench "
     "ends with the first. The exit code is the same.",
+    "Errors that pgbench meets while a script runs": "are found before it runs where they can be: "
+    "a variable that nothing sets, a name that no variable can have, a pipeline that is opened "
+    "twice, not closed or asked for with -M simple. The exit code is then 1, as for other errors "
+    "in scripts, and not 2.",
+    "Limits": "of 255 parameters and of 255 words of a shell command do not exist. A column that "
+    "has no name of a variable is not stored by \\gset, and no error.",
+    "A transaction that a script leaves open": "is no processed transaction.",
     "Tables": "that lack most rows of their scale are refused: reads would find nothing.",
     "Passwords": "are not asked for: PGPASSWORD and the password file have them.",
 }

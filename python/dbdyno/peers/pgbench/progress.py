@@ -5,7 +5,14 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 
-from dbdyno.model.frame import Counters, Interval, Started, Transactions, bucket_low_ns
+from dbdyno.model.frame import (
+    Counters,
+    FailureCount,
+    Interval,
+    Started,
+    Transactions,
+    bucket_low_ns,
+)
 from dbdyno.model.plan import Plan
 from dbdyno.peers.pgbench.command import Command
 from dbdyno.peers.pgbench.transaction_logs import TransactionLogs
@@ -28,6 +35,12 @@ _NOTHING = Counters(
 )
 
 
+def aborts(command: Command, failure: FailureCount) -> bool:
+    """Whether a failure aborts a client of pgbench: one that is neither tried again nor allowed."""
+    is_tried_again = failure.failure_class in ("serialization", "deadlock")
+    return not is_tried_again and not command.continues
+
+
 class BenchmarkProgress(Observer):
     """An observer that writes a line each so many seconds, as the command asks for."""
 
@@ -35,12 +48,19 @@ class BenchmarkProgress(Observer):
         self.retried: Counter[int] = Counter()
         """By the script's number in the run: its transactions that took more than one try."""
         self.logs: TransactionLogs | None = None
+        self.has_abort = False
+        """Whether a client's transaction has failed in a way that aborts the client there."""
         self._command = command
         self._streams = streams
         self._begin_ns = 0
         self._unix_ns = 0
         self._reported = _NOTHING
         self._clear(0)
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether the command asks for the end of the run, now that a client has aborted."""
+        return self._command.exits_on_abort and self.has_abort
 
     def say(self, text: str) -> None:
         """Write what happens during the load: what precedes it does not belong to the output."""
@@ -62,6 +82,7 @@ class BenchmarkProgress(Observer):
 
     def interval(self, interval: Interval) -> None:
         """Add an interval, and report all since the last line once the next is due."""
+        self.has_abort |= any(aborts(self._command, one) for one in interval.failures)
         self._ok += interval.completed_ok
         self._failed += interval.completed_failed
         for number, script in enumerate(interval.scripts):
