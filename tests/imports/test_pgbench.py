@@ -50,12 +50,16 @@ def figures_by_line(runs: list[ImportedRun]) -> dict[int, Counter[float]]:
     return found
 
 
+def check_figures(text: str) -> None:
+    """Every printed number is a figure, and no other is."""
+    figures = figures_by_line(read(text).runs)
+    for number, line in enumerate(text.splitlines(), 1):
+        assert figures.get(number, Counter()) == printed_in(line), f"{number}: {line}"
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_every_printed_number_is_a_figure_and_no_other_is(name):
-    lines = (TEXTS / name).read_text().splitlines()
-    figures = figures_by_line(runs_of(name))
-    for number, line in enumerate(lines, 1):
-        assert figures.get(number, Counter()) == printed_in(line), f"{number}: {line}"
+    check_figures((TEXTS / name).read_text())
 
 
 def test_times_since_1970_date_a_run():
