@@ -17,8 +17,27 @@ def make_room(clients: int, threads: int) -> tuple[str, str, str] | None:
 def files_beside_clients(threads: int) -> int:
     """Files of a run with so many threads that are no client's connection."""
 
-def agent_main(frames_fd: int) -> int:
+def agent_main(frames_fd: int, build: str | None = None) -> int:
     """Run the job on standard input, writing frames to the descriptor; the exit code."""
+
+class Fleet:
+    """Adds up the frames of several engines, without their lengths. Raises ValueError."""
+
+    def __new__(cls, plan: bytes, threads: list[list[int]], statements: int) -> Fleet: ...
+    def connected(self, part: int, frame: bytes) -> list[bytes]:
+        """Take that a part's clients are connected; after the last part, the frame of all."""
+
+    def interval(self, part: int, shift_ns: int, frame: bytes) -> list[bytes]:
+        """Take a part's interval, whose clock differs so much; the frames of whole ones."""
+
+    def activity(self, part: int, shift_ns: int, frame: bytes) -> list[bytes]:
+        """Take what a part's clients were doing; the frames of whole instants."""
+
+    def over(self, part: int) -> list[bytes]:
+        """Take that a part is over; the frames that waited for it."""
+
+    def end(self) -> list[bytes]:
+        """The last histograms and the totals, without how it ended."""
 
 def histogram_quantiles(histogram: bytes, quantiles: list[float]) -> list[int]:
     """Values in ns that the given shares do not exceed. Raises ValueError."""

@@ -11,7 +11,7 @@ fn nanos(time: Timespec) -> Nanos {
 
 /// The current time.
 #[inline]
-pub(crate) fn now() -> Nanos {
+pub fn now() -> Nanos {
     nanos(clock_gettime(ClockId::Monotonic))
 }
 

@@ -6,9 +6,11 @@
 
 mod address;
 mod bulk;
-mod clock;
+pub mod clock;
 mod compiled_scripts;
 mod error;
+mod fleet;
+mod greeting;
 mod io;
 mod lane;
 mod limits;
@@ -23,6 +25,8 @@ mod usage;
 
 pub use bulk::load;
 pub use error::EngineError;
+pub use fleet::{ClockShift, Fleet};
+pub use greeting::greeting;
 pub use limits::{files_beside_clients, raise_file_limit};
 pub use run::{Engine, RunHandle, problems, statements_with_variables};
 pub use script_survey::survey_script;

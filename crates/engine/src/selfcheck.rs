@@ -35,14 +35,13 @@ pub(crate) struct OwnWork<'a> {
 /// How many processors the generator can use at once: one for each of its threads, up to those that
 /// this process may use. Behind ODBC each client has a thread.
 pub(crate) fn processors(plan: &Plan) -> u32 {
-    let threads =
-        if plan.endpoint.protocol == Protocol::Odbc { plan.clients } else { plan.threads };
-    at_once(threads)
+    let is_odbc = plan.endpoint.protocol == Protocol::Odbc;
+    at_once(if is_odbc { plan.clients_here() } else { plan.threads_here().len() as u32 })
 }
 
 /// How many processors a thread for each client could use at once.
 pub(crate) fn processors_max(plan: &Plan) -> u32 {
-    at_once(plan.clients)
+    at_once(plan.clients_here())
 }
 
 fn at_once(threads: u32) -> u32 {

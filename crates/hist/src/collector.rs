@@ -5,7 +5,7 @@ use crate::frame::{
     WindowScript,
 };
 use crate::tally::{add_counts, make_room, merge_failures};
-use crate::{Counters, Failures, Latencies, Shape, Tally};
+use crate::{Counters, EngineUse, Failures, Latencies, Shape, Tally};
 use dbdyno_model::{Nanos, StatementId};
 use serde_bytes::ByteBuf;
 use std::collections::BTreeMap;
@@ -14,17 +14,6 @@ use std::collections::BTreeMap;
 const WINDOW_SHORTEST: Nanos = Nanos::from_secs(10);
 /// … but at most this many times: they are the largest part of a long run's record.
 const WINDOWS_MAX: u64 = 720;
-
-/// The resources that the engine process used in an interval.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EngineUse {
-    /// User + system time.
-    pub cpu_us: u64,
-    /// Times it gave up the processor voluntarily, to wait.
-    pub voluntary_switches: u64,
-    /// Times it was preempted.
-    pub involuntary_switches: u64,
-}
 
 /// The latencies of one script, in the whole run or one window.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Counts of transactions, and their identities.
 
 use dbdyno_model::{CopyDirection, Reply};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// Counts of transactions that became due since the end of the warm-up, cumulative.
@@ -14,7 +14,7 @@ use std::ops::AddAssign;
 ///
 /// In addition: `failed = Σ by class` and `count(response) = ok`, whose totals are passed to
 /// [`Counters::check`]. Checked whenever an interval closes, and again when a frame is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Became due: by the schedule in an open loop, by being started in a closed one.
     pub due: u64,
@@ -52,7 +52,7 @@ pub struct Counters {
 }
 
 /// Rows that COPY moved between the server and its clients, and their bytes as sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copied {
     /// Rows to the server.
     pub copy_in_rows: u64,
@@ -134,9 +134,20 @@ impl AddAssign for Counters {
     }
 }
 
+/// The resources that the engine process used in an interval.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct EngineUse {
+    /// User + system time.
+    pub cpu_us: u64,
+    /// Times it gave up the processor voluntarily, to wait.
+    pub voluntary_switches: u64,
+    /// Times it was preempted.
+    pub involuntary_switches: u64,
+}
+
 /// The rows that executions of a statement touched: returned, changed or found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(into = "(u64, u64)")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "(u64, u64)", from = "(u64, u64)")]
 pub struct Rows {
     /// All rows.
     pub touched: u64,
@@ -155,6 +166,12 @@ impl Rows {
 impl From<Rows> for (u64, u64) {
     fn from(rows: Rows) -> Self {
         (rows.touched, rows.executions_without)
+    }
+}
+
+impl From<(u64, u64)> for Rows {
+    fn from((touched, executions_without): (u64, u64)) -> Self {
+        Self { touched, executions_without }
     }
 }
 

@@ -3,72 +3,11 @@
 //! The fields are documented in `python/dbdyno/model/frame/`, which mirrors this file.
 #![allow(missing_docs, reason = "documented in the Python mirror")]
 
-use crate::{Counters, Doing, Rows};
+use crate::{Counters, Distribution, Doing, EngineUse, Latencies, Rows, Tally};
 use dbdyno_model::Nanos;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use std::collections::BTreeMap;
-
-/// A latency distribution of one interval; serialized as an array.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(into = "DistributionRow")]
-pub struct Distribution {
-    pub count: u64,
-    pub sum_ns: u64,
-    pub min_ns: u64,
-    pub max_ns: u64,
-    pub p50_ns: u64,
-    pub p90_ns: u64,
-    pub p95_ns: u64,
-    pub p99_ns: u64,
-    pub p999_ns: u64,
-    pub p9999_ns: u64,
-    /// Little-endian (u16 index, u32 count).
-    pub buckets: ByteBuf,
-}
-
-type DistributionRow = (u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, ByteBuf);
-
-impl Distribution {
-    pub(crate) fn new(
-        count: u64,
-        sum_ns: u64,
-        min_ns: u64,
-        max_ns: u64,
-        percentiles: [u64; 6],
-        buckets: &[(u16, u32)],
-    ) -> Self {
-        let [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns] = percentiles;
-        let mut packed = Vec::with_capacity(buckets.len() * 6);
-        for (index, count) in buckets {
-            packed.extend_from_slice(&index.to_le_bytes());
-            packed.extend_from_slice(&count.to_le_bytes());
-        }
-        let buckets = ByteBuf::from(packed);
-        Self {
-            count,
-            sum_ns,
-            min_ns,
-            max_ns,
-            p50_ns,
-            p90_ns,
-            p95_ns,
-            p99_ns,
-            p999_ns,
-            p9999_ns,
-            buckets,
-        }
-    }
-}
-
-impl From<Distribution> for DistributionRow {
-    fn from(d: Distribution) -> Self {
-        (
-            d.count, d.sum_ns, d.min_ns, d.max_ns, d.p50_ns, d.p90_ns, d.p95_ns, d.p99_ns,
-            d.p999_ns, d.p9999_ns, d.buckets,
-        )
-    }
-}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailureCount {
@@ -131,6 +70,19 @@ pub struct WindowScript {
     pub service: Option<ByteBuf>,
 }
 
+/// Who an agent is that may run on another machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Greeting {
+    pub build: String,
+    pub host: String,
+    pub boot: String,
+    pub architecture: &'static str,
+    pub pid: u32,
+    pub cpus: u32,
+    pub clock_source: String,
+    pub open_files_max: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hello {
     pub pid: u32,
@@ -151,12 +103,79 @@ pub struct Connected {
     pub backend_pids: Vec<u32>,
 }
 
+/// What a part reports instead of [`Connected`]: an engine that shares the load with others.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PartConnected {
+    pub server_version: String,
+    pub tls: String,
+    pub connects: Latencies,
+    pub backends: Vec<(u64, u32)>,
+}
+
+impl Connected {
+    /// Of all clients of the run, as their parts report.
+    pub fn of(clients: u32, parts: &[PartConnected]) -> Self {
+        let mut backend_pids = vec![0; clients as usize];
+        let mut connects = Latencies::default();
+        for part in parts {
+            connects.merge(&part.connects);
+            for &(client, pid) in &part.backends {
+                if let Some(place) = backend_pids.get_mut(client as usize) {
+                    *place = pid;
+                }
+            }
+        }
+        let first = parts.iter().find(|part| !part.server_version.is_empty());
+        Self {
+            clients,
+            connect: connects.distribution(),
+            server_version: first.map(|part| part.server_version.clone()).unwrap_or_default(),
+            tls: first.map(|part| part.tls.clone()).unwrap_or_default(),
+            backend_pids,
+        }
+    }
+}
+
+/// What a part reports instead of [`Interval`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PartInterval {
+    pub phase: String,
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    pub tally: Tally,
+    pub used: EngineUse,
+    pub paused_ns: u64,
+}
+
+impl PartInterval {
+    /// What a part counted in a phase, between two instants, and what it used itself.
+    pub fn new(
+        phase: &str,
+        (begin, end): (Nanos, Nanos),
+        tally: Tally,
+        used: EngineUse,
+        paused: Nanos,
+    ) -> Self {
+        let (begin_ns, end_ns, paused_ns) = (begin.0, end.0, paused.0);
+        Self { phase: phase.to_owned(), begin_ns, end_ns, tally, used, paused_ns }
+    }
+}
+
+/// An instant of a part's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Clock {
+    pub question: u64,
+    pub received_ns: u64,
+    pub sent_ns: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Started {
     pub monotonic_ns: u64,
     pub unix_ns: u64,
     pub measure_begin_ns: u64,
     pub measure_end_ns: Option<u64>,
+    pub late_ns: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -187,7 +206,7 @@ pub struct Window {
     pub statements: Vec<ByteBuf>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     pub at_ns: u64,
     pub statements: ByteBuf,
@@ -308,14 +327,18 @@ pub struct Failed {
 }
 
 /// A report of the engine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Frame {
+    Greeting(Greeting),
+    Clock(Clock),
     Hello(Hello),
     Connecting,
     Connected(Connected),
+    PartConnected(PartConnected),
     Started(Started),
     Interval(Box<Interval>),
+    PartInterval(Box<PartInterval>),
     Activity(Activity),
     Window(Window),
     Transactions(Transactions),

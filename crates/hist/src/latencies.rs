@@ -1,9 +1,11 @@
 //! A latency histogram, with the exact count, sum and extremes.
 
-use crate::frame::Distribution;
+use crate::Distribution;
 use dbdyno_model::Nanos;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 
 /// Significant decimal digits of every percentile.
 const DIGITS: u8 = 3;
@@ -11,8 +13,10 @@ const DIGITS: u8 = 3;
 /// The percentiles of every interval, in the order of [`Distribution`].
 const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// Latencies in nanoseconds with three significant digits; grows as needed.
-#[derive(Clone, Debug)]
+/// Latencies in nanoseconds with three significant digits; grows as needed. Passed between
+/// processes without any loss.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Packed", try_from = "Packed")]
 pub struct Latencies {
     histogram: Histogram<u64>,
     sum_ns: u64,
@@ -99,6 +103,39 @@ impl Latencies {
     }
 }
 
+/// The sum and the extremes, and all values in `HdrHistogram`'s V2 format; no bytes for no values.
+type Packed = (u64, u64, u64, ByteBuf);
+
+impl From<Latencies> for Packed {
+    fn from(latencies: Latencies) -> Self {
+        let mut bytes = Vec::new();
+        if latencies.count() > 0 {
+            V2Serializer::new()
+                .serialize(&latencies.histogram, &mut bytes)
+                .expect("writing to memory does not fail");
+        }
+        (latencies.sum_ns, latencies.min_ns, latencies.max_ns, ByteBuf::from(bytes))
+    }
+}
+
+impl TryFrom<Packed> for Latencies {
+    type Error = String;
+
+    fn try_from((sum_ns, min_ns, max_ns, bytes): Packed) -> Result<Self, String> {
+        if bytes.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut histogram: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|error| format!("not a histogram: {error}"))?;
+        if histogram.sigfig() != DIGITS {
+            return Err(format!("a histogram of {} digits", histogram.sigfig()));
+        }
+        histogram.auto(true);
+        Ok(Self { histogram, sum_ns, min_ns, max_ns })
+    }
+}
+
 fn add_to_bucket(buckets: &mut Vec<(u16, u32)>, index: u16, count: u64) {
     match buckets.last_mut() {
         Some(last) if last.0 == index => last.1 += count as u32,
@@ -117,9 +154,12 @@ fn bucket_of(ns: u64) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Latencies, bucket_of};
+    use super::{Latencies, Packed, bucket_of};
     use dbdyno_model::Nanos;
-    use proptest::prelude::{prop_assert, proptest};
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Serializer, V2Serializer};
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+    use serde_bytes::ByteBuf;
 
     fn bucket_begin(index: u64) -> u64 {
         if index < 8 { index } else { (8 + index % 8) << (index / 8 - 1) }
@@ -156,10 +196,34 @@ mod tests {
         assert_eq!(a.count(), 2);
         assert_eq!(a.distribution().max_ns, 2_000_000_000);
         a.clear();
-        assert_eq!(a.distribution(), crate::frame::Distribution::default());
+        assert_eq!(a.distribution(), crate::Distribution::default());
+    }
+
+    #[test]
+    fn latencies_of_other_precision_are_refused() {
+        let mut bytes = Vec::new();
+        let coarse = Histogram::<u64>::new(2).unwrap();
+        V2Serializer::new().serialize(&coarse, &mut bytes).unwrap();
+        for bytes in [bytes, b"rubbish".to_vec()] {
+            assert!(Latencies::try_from((0, 0, 0, ByteBuf::from(bytes))).is_err());
+        }
     }
 
     proptest! {
+        #[test]
+        fn passing_them_on_loses_nothing(values in proptest::collection::vec(1_u64..10_000_000_000, 0..200)) {
+            let mut latencies = Latencies::default();
+            for &ns in &values {
+                latencies.record(Nanos(ns));
+            }
+            let mut passed = Latencies::try_from(Packed::from(latencies.clone())).unwrap();
+            prop_assert_eq!(&passed.histogram, &latencies.histogram);
+            let later = Nanos::from_secs(1 << 20);
+            passed.record(later);
+            latencies.record(later);
+            prop_assert_eq!(passed.distribution(), latencies.distribution());
+        }
+
         #[test]
         fn a_value_lies_in_its_bucket(ns in 0_u64..(1 << 50)) {
             let index = u64::from(bucket_of(ns));

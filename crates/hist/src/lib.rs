@@ -7,14 +7,16 @@ mod activity;
 mod bars;
 mod collector;
 mod counters;
+mod distribution;
 pub mod frame;
 mod latencies;
 mod tally;
 
 pub use activity::{Activity, Doing};
 pub use bars::{bars, merge, quantiles};
-pub use collector::{Collector, EngineUse};
-pub use counters::{Copied, Counters, Rows};
+pub use collector::Collector;
+pub use counters::{Copied, Counters, EngineUse, Rows};
+pub use distribution::Distribution;
 pub use latencies::Latencies;
 pub use tally::{
     Ended, FailedTry, FailureKey, FailureTally, Failures, Fate, ScriptTally, Shape, Slow, Tally,

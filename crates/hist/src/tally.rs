@@ -2,6 +2,7 @@
 
 use crate::{Counters, Latencies, Rows};
 use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How many of an interval's slowest transactions are kept, besides the slowest of each script: the
@@ -12,7 +13,7 @@ const SLOWEST_KEPT: usize = 3;
 pub type FailureKey = (FailureClass, String);
 
 /// Failures of one class and code: of transactions, or of tries that were retried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureTally {
     /// How many.
     pub count: u64,
@@ -55,7 +56,7 @@ pub struct Shape {
 }
 
 /// One script's part of a tally.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ScriptTally {
     /// Transactions that succeeded.
     pub ok: u64,
@@ -74,7 +75,7 @@ pub struct ScriptTally {
 }
 
 /// One statement's part of a tally.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StatementTally {
     /// Its executions that succeeded.
     pub latencies: Latencies,
@@ -83,7 +84,7 @@ pub struct StatementTally {
 }
 
 /// One slow transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slow {
     /// Its script.
     pub script: usize,
@@ -206,7 +207,7 @@ pub(crate) fn add_counts(own: &mut Vec<u64>, added: &[u64]) {
 }
 
 /// What one worker counted in one interval; `counters` are cumulative over the run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tally {
     /// Transactions that succeeded in the interval, whenever they were due.
     pub completed_ok: u64,
@@ -241,7 +242,8 @@ pub struct Tally {
     pub bytes_received: u64,
     /// The slowest measured transactions, slowest first.
     pub slowest: Vec<Slow>,
-    /// The rows of the transactions that have ended, if each is reported.
+    /// The rows of the transactions that have ended, if each is reported; never of a part.
+    #[serde(skip)]
     pub ended: Vec<u8>,
 }
 

@@ -43,6 +43,13 @@ impl Ending {
         *self = Self::Grace(Wait::until(now + grace));
     }
 
+    /// The grace period ends now.
+    pub(crate) fn end_grace(&mut self, now: Nanos) {
+        if let Self::Grace(wait) = self {
+            *wait = Wait::until(now);
+        }
+    }
+
     pub(crate) fn has_begun(&self) -> bool {
         !matches!(self, Self::NotBegun)
     }

@@ -105,6 +105,8 @@ pub enum Event<'a> {
         /// When: the same for all workers, and slightly in the future, so that none has passed it.
         at: Nanos,
     },
+    /// The run is to end now, and what is in flight is to be cancelled.
+    Abandon,
 }
 
 impl Event<'_> {

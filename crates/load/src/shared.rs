@@ -20,7 +20,7 @@ pub struct RunShared {
 impl RunShared {
     /// For the workers and clients of a plan, before any of them has begun.
     pub fn new(plan: &Plan) -> Self {
-        Self::with(plan, plan.threads, plan.clients)
+        Self::with(plan, plan.threads_here().len() as u32, plan.clients_here())
     }
 
     /// For one worker that runs when earlier ones have ended, with this many clients left.

@@ -14,6 +14,11 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// The phase of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Warmup, Self::Measure, Self::Drain].into_iter().find(|phase| phase.name() == name)
+    }
+
     /// Its name in frames.
     pub fn name(self) -> &'static str {
         match self {

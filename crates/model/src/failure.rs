@@ -1,9 +1,9 @@
 //! The classes of failures of transactions.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Why a transaction failed: failures that an operator would treat alike share a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
     /// The isolation level could not be guaranteed (40001, MySQL 1020).

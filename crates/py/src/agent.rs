@@ -1,29 +1,38 @@
-//! The engine as a process of its own: reads a job, writes frames.
+//! The engine as a process of its own, on this machine or another: reads a job, writes frames.
+//!
+//! Whoever starts it may first ask who it is, and what its clock says; the latter also while a load
+//! runs, when a line within [`SILENCE_MAX`] shows it that somebody wants the load.
 
-use dbdyno_engine::{Engine, EngineError, RunHandle};
-use dbdyno_hist::frame::Frame;
-use dbdyno_model::{LoadPlan, Plan};
+use crate::outlet::Outlet;
+use dbdyno_engine::{Engine, EngineError, RunHandle, clock};
+use dbdyno_hist::frame::{Clock, Frame};
+use dbdyno_model::{LoadPlan, Nanos, Plan};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::os::fd::FromRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use std::{process, thread};
 
-/// How long a run may take to end: more than the longest grace period and the wait for
-/// cancellations.
-const END_LONGEST: Duration = Duration::from_secs(40);
+/// How long a load of which nobody wants to know any more may take to end: its cancellations are
+/// sent at once.
+const ABANDONED_LONGEST: Duration = Duration::from_millis(800);
+/// Without a word for this long, whoever shares a load among engines is gone, or its network is.
+const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// The shell's exit code for an interrupted program.
 const EXIT_CODE_ORPHANED: i32 = 130;
 
-/// The agent's job, as one line of JSON.
+/// A line of JSON before a load.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Job {
+enum Word {
+    /// Say what the clock says.
+    Clock(u64),
     /// Put a measured load on a target.
     Run(Box<Plan>),
     /// Examine the Lua script of a plan, without a server.
@@ -32,22 +41,28 @@ enum Job {
     Load(Box<LoadPlan>),
 }
 
-pub(crate) fn main(frames_fd: i32) -> i32 {
+/// Works on the job that standard input names. With `build`, whoever started it may be on another
+/// machine, and first learns who this is.
+pub(crate) fn main(frames_fd: i32, build: Option<String>) -> i32 {
     // SAFETY: the caller hands over a descriptor that nobody else uses.
-    let mut frames = unsafe { File::from_raw_fd(frames_fd) };
-    let mut sink = |frame: &[u8]| frames.write_all(frame);
-    let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut sink)));
+    let outlet = Outlet::to(unsafe { File::from_raw_fd(frames_fd) });
+    if let Some(build) = build {
+        outlet.write(&Frame::Greeting(dbdyno_engine::greeting(build)).encode());
+    }
+    let outcome = catch_unwind(AssertUnwindSafe(|| work(&outlet)));
     let outcome = outcome.unwrap_or_else(|panic| {
         Err(EngineError::new("panic", panic_message(&*panic), "this is a defect of dbdyno"))
     });
-    match outcome {
+    let code = match outcome {
         Ok(()) => 0,
         Err(error) => {
             // If nobody reads the frames any more, the error cannot be reported.
-            let _ = frames.write_all(&Frame::Failed(error.into_frame()).encode());
+            outlet.write(&Frame::Failed(error.into_frame()).encode());
             1
         }
-    }
+    };
+    outlet.close();
+    code
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -58,18 +73,27 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.unwrap_or("the engine panicked").to_owned()
 }
 
-fn work(sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), EngineError> {
-    match read_job()? {
-        Job::Load(plan) => {
-            Listener::start()?;
+fn work(outlet: &Outlet) -> Result<(), EngineError> {
+    let sink = &mut |frame: &[u8]| outlet.send(frame);
+    let job = loop {
+        match read_word()? {
+            Some(Word::Clock(question)) => answer(outlet, question, clock::now()),
+            Some(job) => break job,
+            None => return Ok(()), // nobody had a job
+        }
+    };
+    match job {
+        Word::Clock(_) => Ok(()),
+        Word::Load(plan) => {
+            Listener::start(outlet, false)?;
             dbdyno_engine::load(&plan, sink)
         }
-        Job::Survey(plan) => {
-            Listener::start()?;
+        Word::Survey(plan) => {
+            Listener::start(outlet, false)?;
             dbdyno_engine::survey_script(&plan, sink)
         }
-        Job::Run(plan) => {
-            let listener = Listener::start()?;
+        Word::Run(plan) => {
+            let listener = Listener::start(outlet, plan.is_shared())?;
             let engine =
                 Engine::new(*plan).map_err(|problems| EngineError::bad_script(&problems))?;
             listener.run_begins(engine.handle());
@@ -78,10 +102,19 @@ fn work(sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), EngineError
     }
 }
 
-fn read_job() -> Result<Job, EngineError> {
+/// The next line; none at the end of input.
+fn read_word() -> Result<Option<Word>, EngineError> {
     let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    serde_json::from_str(&line).map_err(|error| EngineError::new("bad_plan", error.to_string(), ""))
+    if io::stdin().lock().read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let word = serde_json::from_str(&line);
+    word.map(Some).map_err(|error| EngineError::new("bad_plan", error.to_string(), ""))
+}
+
+fn answer(outlet: &Outlet, question: u64, received: Nanos) {
+    let clock = Clock { question, received_ns: received.0, sent_ns: clock::now().0 };
+    outlet.write(&Frame::Clock(clock).encode());
 }
 
 /// The parent's instructions after the job, a line of JSON each.
@@ -91,50 +124,60 @@ enum Instruction {
     Stop,
     /// All clients are connected, and whoever observes the server is ready: begin the load.
     Begin,
+    /// Begin the load at an instant of this machine's clock.
+    BeginAt(Nanos),
+    /// Say what the clock says.
+    Clock(u64),
     /// The tasks of this machine that serve the server's sessions, by session.
     Served(HashMap<u32, u32>),
 }
 
 /// Receives the parent's instructions; the end of input means that the parent is gone. It starts
 /// before any script is loaded, since loading may never end.
-#[derive(Default)]
 struct Listener {
+    outlet: Outlet,
     /// The run to control; a load or a survey has none and is ended at once.
     run: OnceLock<RunHandle>,
     stop_requested: AtomicBool,
 }
 
 impl Listener {
-    fn start() -> io::Result<Arc<Self>> {
-        let listener = Arc::new(Self::default());
+    /// Listens from now on; `is_asked`: the parent keeps asking, and is gone if it does not.
+    fn start(outlet: &Outlet, is_asked: bool) -> io::Result<Arc<Self>> {
+        let (run, stop_requested) = (OnceLock::new(), AtomicBool::new(false));
+        let listener = Arc::new(Self { outlet: outlet.clone(), run, stop_requested });
+        let (heard, words) = channel();
         let own = Arc::clone(&listener);
-        thread::Builder::new().name("listener".into()).spawn(move || own.listen())?;
+        thread::Builder::new().name("listener".into()).spawn(move || own.listen(&heard))?;
+        if is_asked {
+            let own = Arc::clone(&listener);
+            thread::Builder::new().name("watch".into()).spawn(move || {
+                while words.recv_timeout(SILENCE_MAX) == Ok(()) {}
+                own.abandon()
+            })?;
+        }
         Ok(listener)
     }
 
-    fn listen(&self) -> ! {
+    fn listen(&self, heard: &Sender<()>) -> ! {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
+            let now = clock::now();
+            let _ = heard.send(());
             match serde_json::from_str(&line) {
+                Ok(Instruction::Clock(question)) => answer(&self.outlet, question, now),
                 Ok(Instruction::Served(tasks)) => {
-                    if let Some(run) = self.run.get() {
-                        run.set_session_tasks(tasks);
-                    }
+                    self.run.get().inspect(|run| run.set_session_tasks(tasks));
                 }
                 Ok(Instruction::Begin) => {
-                    if let Some(run) = self.run.get() {
-                        run.begin();
-                    }
+                    self.run.get().inspect(|run| run.begin(None));
+                }
+                Ok(Instruction::BeginAt(start)) => {
+                    self.run.get().inspect(|run| run.begin(Some(start)));
                 }
                 Ok(Instruction::Stop) | Err(_) => self.stop(),
             }
         }
-        self.stop();
-        if self.run.get().is_some() {
-            // What the run has not ended by then, such as a script in an endless loop, nobody else
-            // would end.
-            thread::sleep(END_LONGEST);
-        }
-        process::exit(EXIT_CODE_ORPHANED)
+        self.abandon()
     }
 
     fn run_begins(&self, run: RunHandle) {
@@ -149,5 +192,14 @@ impl Listener {
         if let Some(run) = self.run.get() {
             run.stop();
         }
+    }
+
+    /// Nobody reads what the load reports: it ends now, whatever it is doing.
+    fn abandon(&self) -> ! {
+        if let Some(run) = self.run.get() {
+            run.abandon();
+            thread::sleep(ABANDONED_LONGEST);
+        }
+        process::exit(EXIT_CODE_ORPHANED)
     }
 }

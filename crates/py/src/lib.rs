@@ -4,6 +4,8 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod agent;
+mod fleet;
+mod outlet;
 mod profile;
 
 use dbdyno_model::Plan;
@@ -16,6 +18,8 @@ use std::fmt::Display;
 /// The Rust side of dbdyno. Imported by `dbdyno.engine` only.
 #[pymodule(gil_used = false)]
 mod _engine {
+    #[pymodule_export]
+    use super::fleet::Fleet;
     #[pymodule_export]
     use super::profile::Profile;
     #[pymodule_export]
@@ -67,10 +71,12 @@ fn files_beside_clients(threads: u32) -> u64 {
 }
 
 /// Runs the agent: reads a job from standard input, writes frames to the given descriptor, returns
-/// the exit code. Further lines on standard input, or its end, stop a run.
+/// the exit code. Further lines on standard input, or its end, stop a run. With `build`, which names
+/// this build of the module, it first says who it is.
 #[pyfunction]
-fn agent_main(py: Python<'_>, frames_fd: i32) -> i32 {
-    py.detach(|| agent::main(frames_fd))
+#[pyo3(signature = (frames_fd, build=None))]
+fn agent_main(py: Python<'_>, frames_fd: i32, build: Option<String>) -> i32 {
+    py.detach(|| agent::main(frames_fd, build))
 }
 
 /// The values in ns that the given shares of all values do not exceed, of a serialized histogram.

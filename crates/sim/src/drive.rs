@@ -156,7 +156,7 @@ pub fn simulate(
     let mut clients_left = plan.clients;
     let mut merged = Merged::default();
     for thread in 0..plan.threads {
-        let clients = (thread..plan.clients).step_by(plan.threads as usize);
+        let clients = plan.clients_of(thread);
         let executions = clients.map(|client| execution(u64::from(client))).collect();
         let settings = Settings {
             plan: Arc::clone(&plan),

@@ -48,7 +48,7 @@ struct Connections {
 
 /// Runs a lane to its end.
 pub(crate) fn run(settings: Settings, config: Arc<Config>, channels: Channels) {
-    super::run_and_report(&channels.reports.clone(), channels.thread, || {
+    super::run_and_report(&channels.reports.clone(), channels.lane, || {
         let mut lane = BlockingLane::new(settings, config, channels);
         lane.run();
         let worker = lane.worker.end_report().clone();
@@ -137,6 +137,7 @@ impl BlockingLane {
             match message {
                 Message::Start(timeline) => self.worker.start(timeline),
                 Message::Stop(at) => self.notify_worker(clock::now(), Event::Stop { at }),
+                Message::Abandon => self.notify_worker(clock::now(), Event::Abandon),
                 // Only links of our own wire protocols can move to another thread.
                 Message::MoveClient { .. } | Message::ClientArrived(_) => {}
                 Message::ReuseTally(tally) => self.worker.reuse_tally(tally),
@@ -150,7 +151,7 @@ impl BlockingLane {
 
     fn report(&mut self) {
         let connected_lane = || ConnectedLane {
-            thread: self.channels.thread,
+            lane: self.channels.lane,
             task: 0,
             server_version: self.server_version.clone(),
             tls: String::new(), // the driver does not report it

@@ -64,10 +64,10 @@ impl Cancelling {
             session: None,
             sent: VecDeque::new(),
             deadline,
-            thread: channels.thread,
+            lane: channels.lane,
             reports: channels.reports.clone(),
         };
-        let thread = Builder::new().name(format!("cancel-{}", channels.thread));
+        let thread = Builder::new().name(format!("cancel-{}", channels.lane));
         match thread.spawn(move || {
             let _running: Sender<Infallible> = running;
             sender.deliver_all(round);
@@ -75,8 +75,7 @@ impl Cancelling {
             Ok(_) => self.under_way.push(Round { ended, deadline }),
             Err(error) => {
                 let why = format!("cannot start a thread for it: {error}");
-                let failed =
-                    Report::CancelFailed(channels.thread, ServerError::connection_lost(why));
+                let failed = Report::CancelFailed(channels.lane, ServerError::connection_lost(why));
                 // The coordinator listens until all lanes are over.
                 let _ = channels.reports.send(failed);
             }
@@ -102,7 +101,7 @@ struct CancelSender {
     sent: VecDeque<OwnedFd>,
     deadline: Nanos,
     /// The lane whose sessions are cancelled.
-    thread: u32,
+    lane: u32,
     reports: Sender<Report>,
 }
 
@@ -153,7 +152,7 @@ impl CancelSender {
                 // A server that is silent or gone is reported elsewhere.
                 Err(error) if error.class == FailureClass::Connection => {}
                 Err(error) => {
-                    let _ = self.reports.send(Report::CancelFailed(self.thread, error));
+                    let _ = self.reports.send(Report::CancelFailed(self.lane, error));
                 }
             }
         }

@@ -218,16 +218,16 @@ impl Links {
     }
 
     /// What the lane reports once all clients are connected.
-    pub(crate) fn connected_lane(&self, thread: u32, threads: u32) -> ConnectedLane {
+    pub(crate) fn connected_lane(&self, lane: u32, client_numbers: &[u32]) -> ConnectedLane {
         // Of other servers, and of further connections, neither telemetry nor the moves of clients
         // know anything.
         let links = || {
             let ready = self.slots.iter().flatten().filter(|link| link.stage == Stage::Ready);
             ready.filter(|link| link.owner.connection == ConnectionId::FIRST && link.server == 0)
         };
-        let global_id = |client: usize| u64::from(thread) + client as u64 * u64::from(threads);
+        let global_id = |client: usize| u64::from(client_numbers[client]);
         ConnectedLane {
-            thread,
+            lane,
             connects: Latencies::default(),
             server_version: links()
                 .next()

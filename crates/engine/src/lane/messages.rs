@@ -16,6 +16,8 @@ pub(crate) enum Message {
     Start(Timeline),
     /// The run is to end at this time.
     Stop(Nanos),
+    /// The run is to end at once, with what is in flight.
+    Abandon,
     /// A client, by its number over the whole run, is to move to another lane.
     MoveClient { client: u64, to: u32 },
     /// A client comes from another lane.
@@ -49,10 +51,12 @@ pub(crate) enum Report {
     Over(u32, Box<LaneEnd>),
     /// The server refuses the session that would cancel what the lane's clients are executing.
     CancelFailed(u32, ServerError),
-    /// The caller is ready for the load to begin.
-    Begin,
+    /// The caller is ready for the load to begin, at this instant or as soon as it can.
+    Begin(Option<Nanos>),
     /// The caller wants the run to end.
     Stop,
+    /// The caller is gone.
+    Abandon,
     /// Which task serves which session of the server, as the caller has found out.
     SessionTasks(HashMap<u32, u32>),
 }
@@ -72,7 +76,7 @@ impl fmt::Debug for MovingClient {
 /// What a lane reports once all its clients are connected.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectedLane {
-    pub(crate) thread: u32,
+    pub(crate) lane: u32,
     pub(crate) server_version: String,
     pub(crate) tls: String,
     /// Times to connect.
@@ -94,7 +98,8 @@ pub(crate) struct LaneEnd {
 
 /// A lane's ends of the channels.
 pub(crate) struct Channels {
-    pub(crate) thread: u32,
+    /// The lane's place among those of this engine.
+    pub(crate) lane: u32,
     pub(crate) inbox: Receiver<Message>,
     pub(crate) sender: Sender<Message>,
     pub(crate) reports: Sender<Report>,

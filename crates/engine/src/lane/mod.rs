@@ -41,7 +41,8 @@ pub(crate) struct Lane<I: Io> {
     reporter: Reporter,
     notices: Notices,
     shell: Shell,
-    threads: u32,
+    /// The lane's clients, by their numbers over the whole run.
+    client_numbers: Vec<u32>,
     /// Since they were last reported to the worker.
     bytes_sent: u64,
     bytes_received: u64,
@@ -50,7 +51,7 @@ pub(crate) struct Lane<I: Io> {
 
 /// Runs a lane to its end.
 pub(crate) fn run<I: Io>(settings: Settings, servers: Arc<[Server]>, channels: Channels) {
-    run_and_report(&channels.reports.clone(), channels.thread, || {
+    run_and_report(&channels.reports.clone(), channels.lane, || {
         run_lane::<I>(settings, servers, channels)
     });
 }
@@ -58,7 +59,7 @@ pub(crate) fn run<I: Io>(settings: Settings, servers: Arc<[Server]>, channels: C
 /// Runs a lane, and reports how it ended, even by a panic, before its state is dropped.
 fn run_and_report<State>(
     reports: &Sender<Report>,
-    thread: u32,
+    lane: u32,
     run_lane: impl FnOnce() -> (LaneEnd, Option<State>),
 ) {
     // The panic hook has logged the panic; the other lanes must not wait for this one.
@@ -67,7 +68,7 @@ fn run_and_report<State>(
         (LaneEnd { broken: Some(broken.into()), ..LaneEnd::default() }, None)
     });
     // The receiver is gone only when the whole run is.
-    let _ = reports.send(Report::Over(thread, Box::new(end)));
+    let _ = reports.send(Report::Over(lane, Box::new(end)));
     drop(state);
 }
 
@@ -97,7 +98,7 @@ impl<I: Io> Drop for Lane<I> {
 impl<I: Io> Lane<I> {
     fn new(settings: Settings, servers: Arc<[Server]>, channels: Channels) -> io::Result<Self> {
         let clients = settings.executions.len();
-        let threads = settings.plan.threads;
+        let client_numbers = settings.plan.clients_of(settings.thread).collect();
         let connections = clients * limits::connections_max(&settings.plan) as usize;
         let slots = limits::slots(connections).min(limits::open_files_max() as usize);
         Ok(Self {
@@ -108,7 +109,7 @@ impl<I: Io> Lane<I> {
             notices: Notices::new(channels.reports.clone()),
             shell: Shell::new(&channels),
             channels,
-            threads,
+            client_numbers,
             bytes_sent: 0,
             bytes_received: 0,
             cancelling: Cancelling::default(),
@@ -281,6 +282,7 @@ impl<I: Io> Lane<I> {
             match message {
                 Message::Start(timeline) => self.worker.start(timeline),
                 Message::Stop(at) => self.notify_worker(Event::Stop { at }),
+                Message::Abandon => self.notify_worker(Event::Abandon),
                 Message::MoveClient { client, to } => self.worker.move_client(client, to),
                 Message::ClientArrived(moving) => self.add_moved(*moving)?,
                 Message::ReuseTally(tally) => self.worker.reuse_tally(tally),
@@ -297,7 +299,7 @@ impl<I: Io> Lane<I> {
     fn report(&mut self) {
         let (sent, received) = (&mut self.bytes_sent, &mut self.bytes_received);
         self.worker.count_bytes(std::mem::take(sent), std::mem::take(received));
-        let connected_lane = || self.links.connected_lane(self.channels.thread, self.threads);
+        let connected_lane = || self.links.connected_lane(self.channels.lane, &self.client_numbers);
         self.reporter.report(&mut self.worker, connected_lane);
     }
 }

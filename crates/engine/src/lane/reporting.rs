@@ -11,7 +11,7 @@ const CONNECTING_EVERY: Nanos = Nanos::from_secs(1);
 
 /// Reports what the worker has completed.
 pub(super) struct Reporter {
-    thread: u32,
+    lane: u32,
     reports: Sender<Report>,
     connecting_told: Nanos,
     connected_sent: bool,
@@ -21,7 +21,7 @@ pub(super) struct Reporter {
 impl Reporter {
     pub(super) fn new(channels: &Channels) -> Self {
         Self {
-            thread: channels.thread,
+            lane: channels.lane,
             reports: channels.reports.clone(),
             connecting_told: Nanos::ZERO,
             connected_sent: false,
@@ -36,11 +36,11 @@ impl Reporter {
         connected_lane: impl FnOnce() -> ConnectedLane,
     ) {
         for closed in worker.take_closed() {
-            self.send(Report::IntervalClosed(self.thread, closed));
+            self.send(Report::IntervalClosed(self.lane, closed));
         }
         let activities = worker.take_activities();
         if !activities.is_empty() {
-            self.send(Report::Activities(self.thread, activities));
+            self.send(Report::Activities(self.lane, activities));
         }
         for event in worker.take_outage_events() {
             self.send(Report::Outage(event));
@@ -63,7 +63,7 @@ impl Reporter {
     fn send_connecting(&mut self, now: Nanos) {
         if now - self.connecting_told >= CONNECTING_EVERY {
             self.connecting_told = now;
-            self.send(Report::Connecting(self.thread));
+            self.send(Report::Connecting(self.lane));
         }
     }
 

@@ -1,41 +1,42 @@
-//! Combines what the lanes' clients were doing at each instant, in the order of clients.
+//! Combines what the clients of all parts were doing at each instant, in the order of clients: those
+//! of the lanes of an engine, or of several engines.
 //!
-//! Each lane reports its instants in order. So if one is complete, an earlier one that lacks a part
+//! Each part reports its instants in order. So if one is complete, an earlier one that lacks a part
 //! will never be: it is dropped, because its gaps would be read as idle clients.
 
 use dbdyno_hist::{Activity, Doing, frame};
 use dbdyno_model::Nanos;
 use std::collections::BTreeMap;
 
-/// The lanes' parts of one instant, by lane.
+/// One instant, by part.
 type Parts = Vec<Option<Activity>>;
 
-/// The instants for which not all lanes have sent their parts yet.
+/// The instants that not all parts have reported yet.
 #[derive(Debug)]
-pub(super) struct Snapshots {
+pub(crate) struct Snapshots {
     clients: usize,
-    lanes: usize,
+    parts: usize,
     pending: BTreeMap<Nanos, Parts>,
 }
 
 impl Snapshots {
-    /// Of this many clients on this many lanes.
-    pub(super) fn new(clients: u32, lanes: u32) -> Self {
-        Self { clients: clients as usize, lanes: lanes as usize, pending: BTreeMap::new() }
+    /// Of this many clients in this many parts.
+    pub(crate) fn new(clients: u32, parts: usize) -> Self {
+        Self { clients: clients as usize, parts, pending: BTreeMap::new() }
     }
 
-    /// Adds one lane's parts.
-    pub(super) fn add(&mut self, lane: u32, parts: Vec<Activity>) {
-        let lanes = self.lanes;
-        for part in parts {
-            let all = self.pending.entry(part.at).or_insert_with(|| vec![None; lanes]);
-            all[lane as usize] = Some(part);
+    /// Adds what a part has reported.
+    pub(crate) fn add(&mut self, part: usize, instants: Vec<Activity>) {
+        let parts = self.parts;
+        for instant in instants {
+            let all = self.pending.entry(instant.at).or_insert_with(|| vec![None; parts]);
+            all[part] = Some(instant);
         }
     }
 
-    /// The frames, once, of the instants for which every lane has sent its part or is over. Clients
-    /// of a lane that is over have no connections any more.
-    pub(super) fn take_complete(
+    /// The frames, once, of the instants that every part has reported, or has ended before. Clients
+    /// of a part that is over have no connections any more.
+    pub(crate) fn take_complete(
         &mut self,
         is_over: impl Fn(usize) -> bool,
     ) -> Vec<frame::Activity> {

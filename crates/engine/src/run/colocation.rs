@@ -67,9 +67,9 @@ impl Colocation {
         let mut tasks = vec![0; connected_lanes.len()];
         let mut clients = vec![(0, 0); plan.clients as usize];
         for lane in connected_lanes {
-            tasks[lane.thread as usize] = lane.task;
+            tasks[lane.lane as usize] = lane.task;
             for &(client, session) in &lane.backends {
-                clients[client as usize] = (lane.thread as usize, session);
+                clients[client as usize] = (lane.lane as usize, session);
             }
         }
         let servers: Option<Vec<u32>> =
@@ -127,6 +127,7 @@ impl Colocation {
 pub(super) fn may_move(plan: &Plan) -> bool {
     let most = if plan.lua.is_some() { INTERPRETERS_MAX } else { CLIENTS_MAX };
     plan.threads > 1
+        && !plan.is_shared()
         && plan.clients <= plan.threads * most
         && plan.endpoint.protocol != Protocol::Odbc
         && matches!(plan.arrivals, Arrivals::Closed { .. })

@@ -13,7 +13,9 @@ use super::pauses;
 use super::{Engine, emit};
 use crate::lane::{ConnectedLane, LaneEnd, Message, Report};
 use crate::{EngineError, Sink, clock};
-use dbdyno_hist::frame::{Connected, Frame, Note, Outage, OutageBegun, Started, Statement};
+use dbdyno_hist::frame::{
+    Connected, Frame, Note, Outage, OutageBegun, PartConnected, Started, Statement,
+};
 use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{HopelessScript, OutageEvent, Timeline};
 use dbdyno_model::{Nanos, Protocol};
@@ -84,7 +86,7 @@ impl<'a> Coordinator<'a> {
             // The last lane may have connected just when the run was stopped.
             Report::Connected(_) if self.aggregator.interrupted => Ok(()),
             Report::Connected(lane) => self.lane_connected(lane, sink),
-            Report::Begin => self.begin(sink),
+            Report::Begin(at) => self.begin(at, sink),
             Report::SessionTasks(tasks) => {
                 self.start_colocation(Box::new(move |session| tasks.get(&session).copied()));
                 Ok(())
@@ -121,6 +123,10 @@ impl<'a> Coordinator<'a> {
                 self.end_soon();
                 Ok(())
             }
+            Report::Abandon => {
+                self.send_to_lanes(|| Message::Abandon);
+                Ok(())
+            }
         }
     }
 
@@ -133,7 +139,7 @@ impl<'a> Coordinator<'a> {
         self.connected_lanes.push(lane);
         self.connecting.clear();
         if self.connected_lanes.len() == self.lanes.len() {
-            emit(sink, &Frame::Connected(self.connected()))?;
+            emit(sink, &self.connected())?;
         }
         Ok(())
     }
@@ -247,25 +253,25 @@ impl<'a> Coordinator<'a> {
         self.lanes.iter().for_each(|lane| lane.send(message()));
     }
 
-    fn connected(&self) -> Connected {
-        let clients = self.engine.plan.clients;
-        let mut backend_pids = vec![0; clients as usize];
-        for (client, pid) in self.connected_lanes.iter().flat_map(|lane| &lane.backends) {
-            backend_pids[*client as usize] = *pid;
-        }
+    fn connected(&self) -> Frame {
         let mut connects = Latencies::default();
         for lane in &self.connected_lanes {
             connects.merge(&lane.connects);
         }
         // All clients of a lane may begin with further servers, which are not described.
         let first = self.connected_lanes.iter().find(|lane| !lane.server_version.is_empty());
-        Connected {
-            clients,
-            connect: connects.distribution(),
+        let backends = self.connected_lanes.iter().flat_map(|lane| lane.backends.iter().copied());
+        let part = PartConnected {
             server_version: first.map(|lane| lane.server_version.clone()).unwrap_or_default(),
             tls: first.map(|lane| lane.tls.clone()).unwrap_or_default(),
-            backend_pids,
+            connects,
+            backends: backends.collect(),
+        };
+        let plan = &self.engine.plan;
+        if plan.is_shared() {
+            return Frame::PartConnected(part);
         }
+        Frame::Connected(Connected::of(plan.clients, &[part]))
     }
 
     /// Before the load has started, the failure of one lane fails the run.
@@ -294,13 +300,13 @@ impl<'a> Coordinator<'a> {
         if runs && is_missing { "dbdyno load creates the tables of a sysbench script" } else { "" }
     }
 
-    /// Starts the load, a moment from now, unless the run was stopped meanwhile.
-    fn begin(&mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+    /// Starts the load, at this instant or a moment from now, unless the run was stopped meanwhile.
+    fn begin(&mut self, at: Option<Nanos>, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         let all_connected = self.connected_lanes.len() == self.lanes.len();
         if !all_connected || self.timeline.is_some() || self.aggregator.interrupted {
             return Ok(());
         }
-        let start = clock::now() + LEAD_TIME;
+        let start = at.unwrap_or_else(|| clock::now() + LEAD_TIME);
         let timeline = Timeline::new(&self.engine.plan, start);
         self.send_to_lanes(|| Message::Start(timeline.clone()));
         self.aggregator.load_begins();
@@ -308,6 +314,7 @@ impl<'a> Coordinator<'a> {
         let started = Started {
             monotonic_ns: start.0,
             unix_ns: (clock::unix_now() + (start - clock::now())).0,
+            late_ns: (clock::now() - start).0,
             measure_begin_ns: timeline.measure_begin().0,
             measure_end_ns: (end != Nanos::MAX).then_some(end.0),
         };
@@ -345,8 +352,8 @@ impl<'a> Coordinator<'a> {
             if let Some(note) = hooks.and_then(|hooks| hooks.take(&frames, &tallies)) {
                 emit(sink, &Frame::Note(note))?;
             }
-            for (thread, tally) in tallies {
-                self.lanes[thread as usize].send(Message::ReuseTally(tally));
+            for (lane, tally) in tallies {
+                self.lanes[lane].send(Message::ReuseTally(tally));
             }
         }
         Ok(())

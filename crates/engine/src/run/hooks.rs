@@ -121,7 +121,11 @@ impl<'a> Hooks<'a> {
 
     /// Adds an interval that all lanes have reported, and calls the hook when it is due. Returns a
     /// note about a hook that failed.
-    pub(super) fn take(&mut self, frames: &[Frame], tallies: &[(u32, Box<Tally>)]) -> Option<Note> {
+    pub(super) fn take(
+        &mut self,
+        frames: &[Frame],
+        tallies: &[(usize, Box<Tally>)],
+    ) -> Option<Note> {
         let interval = frames.iter().find_map(|frame| match frame {
             Frame::Interval(interval) => Some(interval),
             _ => None,

@@ -75,6 +75,7 @@ impl Transport {
 
     pub(super) fn spawn_lane(
         &self,
+        lane: u32,
         settings: Settings,
         reports: Sender<Report>,
     ) -> Result<LaneHandle, EngineError> {
@@ -85,13 +86,13 @@ impl Transport {
                     Backend::Uring => lane::run::<Uring>,
                     Backend::Epoll => lane::run::<Epoll>,
                 };
-                spawn(settings, reports, move |settings, channels| {
+                spawn(lane, settings, reports, move |settings, channels| {
                     run(settings, servers, channels);
                 })
             }
             Self::Odbc(config) => {
                 let config = Arc::clone(config);
-                spawn(settings, reports, move |settings, channels| {
+                spawn(lane, settings, reports, move |settings, channels| {
                     lane::blocking::run(settings, config, channels);
                 })
             }
@@ -101,6 +102,7 @@ impl Transport {
 
 /// Starts the thread of a lane.
 fn spawn(
+    lane: u32,
     settings: Settings,
     reports: Sender<Report>,
     run: impl FnOnce(Settings, Channels) + Send + 'static,
@@ -108,8 +110,7 @@ fn spawn(
     let (sender, inbox) = channel();
     let waker = Waker::new()?;
     let thread = settings.thread;
-    let channels =
-        Channels { thread, inbox, sender: sender.clone(), reports, waker: waker.clone() };
+    let channels = Channels { lane, inbox, sender: sender.clone(), reports, waker: waker.clone() };
     let thread = std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || {
         scheduling_policy::choose_for(&settings.plan.arrivals, settings.executions.len());
         clock::minimize_timer_slack();

@@ -1,16 +1,17 @@
 //! A run, from its plan to its last frame.
 //!
 //! The lanes are started and joined here. In between, `coordinator` controls them, `aggregator`
-//! adds up what they report, `hooks` calls the scripts' own report functions, `colocation` decides
+//! reports what they add up to (`parts`), `hooks` calls the scripts' own report functions, `colocation` decides
 //! which clients change lanes, and `pauses` notices when the process itself stands still.
 
-mod activity;
-mod aggregator;
+pub(crate) mod activity;
+pub(crate) mod aggregator;
 mod colocation;
 mod coordinator;
 mod hooks;
 mod hopeless;
 mod lanes;
+pub(crate) mod parts;
 mod pauses;
 
 use crate::compiled_scripts::CompiledScripts;
@@ -42,9 +43,16 @@ pub struct Engine {
 pub struct RunHandle(Sender<Report>);
 
 impl RunHandle {
-    /// Begins the load, once all clients are connected; ignored before that and after.
-    pub fn begin(&self) {
-        let _ = self.0.send(Report::Begin);
+    /// Begins the load, once all clients are connected: at an instant of the machine's monotonic
+    /// clock, or else as soon as all threads know. Ignored before that and after.
+    pub fn begin(&self, at: Option<Nanos>) {
+        let _ = self.0.send(Report::Begin(at));
+    }
+
+    /// Ends the run at once: transactions in flight are cancelled. For a load of which nobody wants
+    /// to know any more.
+    pub fn abandon(&self) {
+        let _ = self.0.send(Report::Abandon);
     }
 
     /// Ends the run now: nothing new is started, and transactions in flight get a grace period.
@@ -92,16 +100,18 @@ impl Engine {
                 "a deferred script needs pauses of its own, and an executor in each thread";
             return Err(EngineError::new("bad_plan", message, ""));
         }
-        limits::raise_file_limit(plan.clients, limits::connections_max(plan), plan.threads)?;
+        let threads = plan.threads_here();
+        let wanted = (plan.clients_here(), limits::connections_max(plan), threads.len() as u32);
+        limits::raise_file_limit(wanted.0, wanted.1, wanted.2)?;
         let transport = Transport::new(plan, self.program.statements().into())?;
         emit(sink, &Frame::Hello(self.hello(&transport)))?;
         let mut lanes = Vec::new();
         let result = self
             .spawn_lanes(&transport, &mut lanes)
             .and_then(|()| Coordinator::new(&self, &lanes)?.run(sink));
-        // Also those before one that could not be spawned.
+        // Those that are not over yet: there was an error, or nobody reads the frames any more.
         for lane in &lanes {
-            lane.send(Message::Stop(Nanos::ZERO));
+            lane.send(Message::Abandon);
         }
         for lane in lanes {
             let _ = lane.thread.join();
@@ -114,14 +124,15 @@ impl Engine {
         transport: &Transport,
         lanes: &mut Vec<LaneHandle>,
     ) -> Result<(), EngineError> {
-        for thread in 0..self.plan.threads {
-            lanes.push(transport.spawn_lane(self.settings(thread)?, self.reports.0.clone())?);
+        for thread in self.plan.threads_here() {
+            let (lane, reports) = (lanes.len() as u32, self.reports.0.clone());
+            lanes.push(transport.spawn_lane(lane, self.settings(thread)?, reports)?);
         }
         Ok(())
     }
 
     fn settings(&self, thread: u32) -> Result<Settings, EngineError> {
-        let clients = (thread..self.plan.clients).step_by(self.plan.threads as usize);
+        let clients = self.plan.clients_of(thread);
         let executions = self.program.executions(clients, colocation::may_move(&self.plan));
         let statements = self.program.statements();
         Ok(Settings {
@@ -135,14 +146,7 @@ impl Engine {
     }
 
     fn shape(&self) -> Shape {
-        let open = matches!(self.plan.arrivals, Arrivals::Open { .. });
-        Shape {
-            scripts: self.plan.scripts.len(),
-            statements: self.program.statements().len(),
-            service_differs: open
-                || self.plan.reconnect_each_transaction
-                || self.plan.executors > 0,
-        }
+        shape_of(&self.plan, self.program.statements().len())
     }
 
     fn hello(&self, transport: &Transport) -> Hello {
@@ -151,7 +155,7 @@ impl Engine {
             pid: std::process::id(),
             io: transport.io(),
             io_reason: transport.io_reason().to_owned(),
-            threads: self.plan.threads,
+            threads: self.plan.threads_here().len() as u32,
             processors: selfcheck::processors(&self.plan),
             statements: statements
                 .map(|statement| StatementInfo {
@@ -163,6 +167,16 @@ impl Engine {
                 .collect(),
             warnings: self.warnings.iter().map(ToString::to_string).collect(),
         }
+    }
+}
+
+/// What is counted in a run whose scripts have so many statements that are known before it.
+pub(crate) fn shape_of(plan: &Plan, statements: usize) -> Shape {
+    let open = matches!(plan.arrivals, Arrivals::Open { .. });
+    Shape {
+        scripts: plan.scripts.len(),
+        statements,
+        service_differs: open || plan.reconnect_each_transaction || plan.executors > 0,
     }
 }
 

@@ -60,7 +60,7 @@ impl Worker {
     /// A worker with no client connected yet.
     pub fn new(settings: Settings) -> Self {
         let Settings { plan, thread, shape, block_words, executions, shared } = settings;
-        let ids = (u64::from(thread)..).step_by(plan.threads.max(1) as usize);
+        let ids = plan.clients_of(thread).map(u64::from);
         let servers = plan.endpoint.servers();
         let client = |(id, execution)| Client::new(id, server_of(servers, id, 0), execution);
         Self {
@@ -134,6 +134,7 @@ impl Worker {
                 self.turn(now, client, port).shell_ended(ticket, output);
             }
             Event::Stop { at } => self.stop(now, at, port),
+            Event::Abandon => self.abandon(now, port),
         }
         self.dispatch(now, port);
     }
@@ -302,6 +303,15 @@ impl Worker {
         } else if !self.ending.has_begun() {
             self.begin_ending(now, port);
         }
+    }
+
+    /// Nobody wants to know how what is in flight ends.
+    fn abandon<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        self.stop(now, now, port);
+        if self.timeline.is_some() && !self.ending.has_begun() {
+            self.begin_ending(now, port);
+        }
+        self.ending.end_grace(now);
     }
 
     fn begin_ending<P: Port>(&mut self, now: Nanos, port: &mut P) {

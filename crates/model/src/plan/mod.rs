@@ -44,8 +44,12 @@ pub struct Plan {
     /// others defer. At least one in each thread, if a script is deferred.
     #[serde(default)]
     pub executors: u32,
-    /// Threads of the engine, at most one a client.
+    /// Threads of the engine, at most one a client; if several engines share the load, of all.
     pub threads: u32,
+    /// If several engines share the load: the threads of this one, by their numbers among all, and
+    /// with them its clients and arrivals. Empty if this engine has all.
+    #[serde(default)]
+    pub own_threads: Vec<u32>,
     /// Which kernel interface drives the sockets.
     pub io: Io,
     /// When transactions become due.
@@ -80,6 +84,29 @@ pub struct Plan {
     /// The settings of a sysbench script, in Lua, which is then the only script. None for pgbench's
     /// language.
     pub lua: Option<Lua>,
+}
+
+impl Plan {
+    /// Whether other engines run the rest of the load.
+    pub fn is_shared(&self) -> bool {
+        !self.own_threads.is_empty()
+    }
+
+    /// The threads of this engine, by their numbers among all.
+    pub fn threads_here(&self) -> Vec<u32> {
+        if self.is_shared() { self.own_threads.clone() } else { (0..self.threads).collect() }
+    }
+
+    /// The clients of a thread, by their numbers over the whole run: every engine deals them out in
+    /// the same way, so that what a client does depends neither on its thread nor on its engine.
+    pub fn clients_of(&self, thread: u32) -> impl Iterator<Item = u32> + use<> {
+        (thread..self.clients).step_by(self.threads.max(1) as usize)
+    }
+
+    /// The number of this engine's clients.
+    pub fn clients_here(&self) -> u32 {
+        self.threads_here().into_iter().map(|thread| self.clients_of(thread).count() as u32).sum()
+    }
 }
 
 /// The settings of a Lua script.

@@ -42,6 +42,7 @@ pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<S
         clients,
         executors: 0,
         threads,
+        own_threads: Vec::new(),
         io: Io::Auto,
         arrivals,
         stages,

@@ -1,34 +1,20 @@
 //! Aggregates what the lanes report: each interval, then the whole run.
 
 use super::activity::Snapshots;
+use super::parts::{Parts, Whole};
 use super::pauses::Pauses;
 use crate::lane::LaneEnd;
 use crate::selfcheck::{self, OwnWork, invalid_reasons};
 use crate::{EngineError, usage};
-use dbdyno_hist::frame::{self, Done, Frame};
-use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Shape, Tally};
+use dbdyno_hist::frame::{self, Done, Frame, PartInterval};
+use dbdyno_hist::{Activity, Collector, EngineUse, Shape, Tally};
 use dbdyno_load::{ClosedInterval, Phase, Timeline};
 use dbdyno_model::{Arrivals, Nanos, Plan, Reports, ServerError};
 use dbdyno_script::Fault;
-use std::collections::BTreeMap;
-
-/// Orders intervals by time; an empty one comes before the one that begins at the same time.
-type Key = (Nanos, u8);
-
-/// An interval, as far as it has been reported.
-#[derive(Debug)]
-struct Partial {
-    phase: Phase,
-    end: Nanos,
-    tallies: BTreeMap<u32, Box<Tally>>,
-}
 
 /// The state of a lane.
 #[derive(Debug, Default)]
 struct LaneState {
-    /// As of the last reported interval: a lane that is over reports no more of them, but what it
-    /// counted stays counted.
-    counters: Counters,
     end: Option<LaneEnd>,
     /// Why the server could not be asked to cancel.
     cancel_failed: Option<ServerError>,
@@ -41,14 +27,16 @@ impl LaneState {
 }
 
 /// Frames of an interval, and the tallies to return to their lanes.
-type Complete = (Vec<Frame>, Vec<(u32, Box<Tally>)>);
+type Complete = (Vec<Frame>, Vec<(usize, Box<Tally>)>);
 
 /// Aggregates the reports of a run.
 pub(super) struct Aggregator {
-    shape: Shape,
     reports_transactions: bool,
     collector: Collector,
-    partial: BTreeMap<Key, Partial>,
+    /// What the lanes have counted.
+    parts: Parts,
+    /// Whether other engines report the rest of the run, so that another process adds up all.
+    is_shared: bool,
     snapshots: Snapshots,
     lanes: Vec<LaneState>,
     last_use: EngineUse,
@@ -64,14 +52,15 @@ pub(super) struct Aggregator {
 
 impl Aggregator {
     pub(super) fn new(shape: Shape, plan: &Plan) -> Self {
+        let lanes = plan.threads_here().len();
         let duration = plan.stages.iter().filter_map(|stage| stage.duration_ns).sum();
         Self {
-            shape,
             reports_transactions: plan.reports == Reports::Transactions,
             collector: Collector::new(shape, duration),
-            partial: BTreeMap::new(),
-            snapshots: Snapshots::new(plan.clients, plan.threads),
-            lanes: (0..plan.threads).map(|_| LaneState::default()).collect(),
+            parts: Parts::new(shape, lanes),
+            is_shared: plan.is_shared(),
+            snapshots: Snapshots::new(plan.clients, lanes),
+            lanes: (0..lanes).map(|_| LaneState::default()).collect(),
             last_use: usage::so_far(),
             last_end: Nanos::ZERO,
             last_phase: Phase::Warmup,
@@ -87,65 +76,42 @@ impl Aggregator {
         self.last_use = usage::so_far();
     }
 
-    pub(super) fn closed(&mut self, thread: u32, closed: ClosedInterval) {
-        let key = (closed.begin, closed.phase as u8);
-        let partial = self.partial.entry(key).or_insert_with(|| Partial {
-            phase: closed.phase,
-            end: closed.end,
-            tallies: BTreeMap::new(),
-        });
-        partial.end = partial.end.max(closed.end);
-        partial.tallies.insert(thread, closed.tally);
+    pub(super) fn closed(&mut self, lane: u32, closed: ClosedInterval) {
+        self.parts.closed(lane as usize, closed);
     }
 
     /// Adds what one lane's clients were doing; returns the frames of the instants for which all
     /// lanes are in.
     pub(super) fn activities(
         &mut self,
-        thread: u32,
+        lane: u32,
         activities: Vec<Activity>,
     ) -> Vec<frame::Activity> {
-        self.snapshots.add(thread, activities);
-        self.snapshots.take_complete(|lane| self.lanes[lane].end.is_some())
+        self.snapshots.add(lane as usize, activities);
+        self.snapshots.take_complete(|lane| self.parts.is_over(lane))
     }
 
-    pub(super) fn over(&mut self, thread: u32, end: LaneEnd) {
-        self.lanes[thread as usize].end = Some(end);
+    pub(super) fn over(&mut self, lane: u32, end: LaneEnd) {
+        self.parts.over(lane as usize);
+        self.lanes[lane as usize].end = Some(end);
     }
 
     /// The cancellations of a lane could not be sent.
-    pub(super) fn cancel_failed(&mut self, thread: u32, why: ServerError) {
-        self.lanes[thread as usize].cancel_failed = Some(why);
+    pub(super) fn cancel_failed(&mut self, lane: u32, why: ServerError) {
+        self.lanes[lane as usize].cancel_failed = Some(why);
     }
 
     pub(super) fn all_over(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.end.is_some())
+        self.parts.all_over()
     }
 
     /// The next interval that every lane has reported, or has ended before.
     pub(super) fn next_complete(&mut self) -> Result<Option<Complete>, EngineError> {
-        let Some((&key, first)) = self.partial.first_key_value() else { return Ok(None) };
-        let reported = |thread: usize| first.tallies.contains_key(&(thread as u32));
-        if !(0..self.lanes.len()).all(|thread| self.lanes[thread].end.is_some() || reported(thread))
-        {
-            return Ok(None);
-        }
-        let Some(partial) = self.partial.remove(&key) else { return Ok(None) };
-        self.complete(key.0, partial).map(Some)
+        self.parts.next_whole().map(|whole| self.complete(whole)).transpose()
     }
 
-    fn complete(&mut self, begin: Nanos, partial: Partial) -> Result<Complete, EngineError> {
-        let Partial { phase, end, tallies } = partial;
-        let mut total = Tally::new(self.shape);
-        for (thread, lane) in self.lanes.iter_mut().enumerate() {
-            match tallies.get(&(thread as u32)) {
-                Some(tally) => {
-                    lane.counters = tally.counters;
-                    total.merge(tally);
-                }
-                None => total.counters += lane.counters,
-            }
-        }
+    fn complete(&mut self, whole: Whole) -> Result<Complete, EngineError> {
+        let Whole { phase, begin, end, total, tallies } = whole;
         let now_used = usage::so_far();
         let used = usage::between(std::mem::replace(&mut self.last_use, now_used), now_used);
         let paused = self.pauses.take(begin, end);
@@ -153,19 +119,25 @@ impl Aggregator {
         let interval = interval.map_err(|message| {
             EngineError::new("identity", message, "this is a defect of dbdyno")
         })?;
+        (self.last_end, self.last_phase) = (end, phase);
+        let window = self.collector.window(end);
+        if self.is_shared {
+            let part = PartInterval::new(phase.name(), (begin, end), total, used, paused);
+            return Ok((vec![Frame::PartInterval(Box::new(part))], tallies));
+        }
         let mut frames = Vec::new();
         if self.reports_transactions {
             frames.push(Frame::Transactions(frame::Transactions::new(total.ended)));
         }
         frames.push(Frame::Interval(Box::new(interval)));
-        (self.last_end, self.last_phase) = (end, phase);
-        frames.extend(self.collector.window(end).map(Frame::Window));
-        Ok((frames, tallies.into_iter().collect()))
+        frames.extend(window.map(Frame::Window));
+        Ok((frames, tallies))
     }
 
     /// The histograms of the run's last window, once no more intervals follow.
     pub(super) fn last_window(&mut self) -> Option<Frame> {
-        self.collector.last_window(self.last_end).map(Frame::Window)
+        let window = self.collector.last_window(self.last_end)?;
+        (!self.is_shared).then_some(Frame::Window(window))
     }
 
     /// The totals of the run, in which scripts have counters of these names.
@@ -247,4 +219,4 @@ pub(super) fn fault_message(plan: &Plan, client: u64, fault: &Fault) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

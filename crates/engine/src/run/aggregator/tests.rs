@@ -11,11 +11,11 @@ use dbdyno_model::{
 };
 use std::collections::BTreeMap;
 
-const SHAPE: Shape = Shape { scripts: 1, statements: 0, service_differs: false };
+pub(crate) const SHAPE: Shape = Shape { scripts: 1, statements: 0, service_differs: false };
 const SILENT: &str = "did not answer a cancellation";
 
 /// Two lanes of one client each, from time zero on, without a warm-up.
-fn plan(duration: Option<Nanos>) -> Plan {
+pub(crate) fn plan(duration: Option<Nanos>) -> Plan {
     let tls = Tls { mode: TlsMode::Disable, root_certificates: None, certificate: None, key: None };
     Plan {
         endpoint: Endpoint {
@@ -44,6 +44,7 @@ fn plan(duration: Option<Nanos>) -> Plan {
         clients: 2,
         executors: 0,
         threads: 2,
+        own_threads: Vec::new(),
         io: Io::Auto,
         arrivals: Arrivals::Closed {
             think: Think { law: ThinkLaw::Constant, mean_ns: Nanos::ZERO },
@@ -170,7 +171,6 @@ fn lane(stalled: Option<&'static str>, refused: bool) -> LaneState {
     LaneState {
         end: Some(LaneEnd { worker: EndReport { stalled, ..EndReport::default() }, broken: None }),
         cancel_failed: refused.then(crowded),
-        ..LaneState::default()
     }
 }
 

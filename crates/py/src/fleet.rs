@@ -1,0 +1,65 @@
+//! Adds up the frames of several engines for Python: frames in, frames out.
+
+use crate::value_error;
+use dbdyno_hist::frame::Frame;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// Several engines that share a load, as one; see [`dbdyno_engine::Fleet`].
+#[pyclass]
+pub(crate) struct Fleet(dbdyno_engine::Fleet);
+
+#[pymethods]
+impl Fleet {
+    /// The parts have these threads of the plan, which is JSON.
+    #[new]
+    fn new(plan: &[u8], threads: Vec<Vec<u32>>, statements: usize) -> PyResult<Self> {
+        let plan = serde_json::from_slice(plan).map_err(value_error)?;
+        Ok(Self(dbdyno_engine::Fleet::new(plan, &threads, statements)))
+    }
+
+    fn connected<'py>(
+        &mut self,
+        py: Python<'py>,
+        part: usize,
+        frame: &[u8],
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let connected = rmp_serde::from_slice(frame).map_err(value_error)?;
+        Ok(encoded(py, self.0.connected(part, connected)))
+    }
+
+    fn interval<'py>(
+        &mut self,
+        py: Python<'py>,
+        part: usize,
+        shift: i64,
+        frame: &[u8],
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let interval = rmp_serde::from_slice(frame).map_err(value_error)?;
+        Ok(encoded(py, self.0.interval(part, shift, interval).map_err(value_error)?))
+    }
+
+    fn activity<'py>(
+        &mut self,
+        py: Python<'py>,
+        part: usize,
+        shift: i64,
+        frame: &[u8],
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let activity = rmp_serde::from_slice(frame).map_err(value_error)?;
+        Ok(encoded(py, self.0.activity(part, shift, &activity)))
+    }
+
+    fn over<'py>(&mut self, py: Python<'py>, part: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        Ok(encoded(py, self.0.over(part).map_err(value_error)?))
+    }
+
+    fn end<'py>(&mut self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        encoded(py, self.0.end())
+    }
+}
+
+/// The frames without their lengths.
+fn encoded(py: Python<'_>, frames: impl IntoIterator<Item = Frame>) -> Vec<Bound<'_, PyBytes>> {
+    frames.into_iter().map(|frame| PyBytes::new(py, &frame.encode()[4..])).collect()
+}
