@@ -34,7 +34,7 @@ def user_us(pid: int) -> int:
 
 def test_a_burner_counts_as_the_given_server_or_else_as_another_process():
     with burning() as pid:
-        stranger, server = observe(None, None, []), observe(pid, None, [])
+        stranger, server = observe(None, [], []), observe(pid, [], [])
         name = f"{Path(f'/proc/{pid}/comm').read_text().strip()}/{pid}"
         before = busiest.read(stranger)[name]["cpu_us"]
         used = processes.read(server)["server"]
@@ -51,7 +51,7 @@ def test_a_burner_counts_as_the_given_server_or_else_as_another_process():
 
 def test_a_stopped_server_is_seen_to_stand():
     with burning() as pid:
-        server = observe(pid, None, [])
+        server = observe(pid, [], [])
         assert processes.read(server)["server"]["stopped"] == 0
         os.kill(pid, signal.SIGSTOP)
         wait_until(lambda: processes.read(server)["server"]["stopped"] == 1, "its stop")
@@ -72,7 +72,7 @@ def quota(cores: float) -> Iterator[Path]:
 @control_groups
 def test_a_server_cut_short_by_a_quota_is_seen():
     with quota(0.05) as members, burning() as pid:
-        server = observe(pid, None, [])
+        server = observe(pid, [], [])
         members.write_text(str(pid))
         before = control_group.read(server)["server"]
 

@@ -40,7 +40,7 @@ def host(root: Path, **firsts: int) -> ObservedHost:
 
 
 def test_every_source_reads_on_this_machine_what_it_declares():
-    here = observe(os.getpid(), None, [Path.cwd()])
+    here = observe(os.getpid(), [], [Path.cwd()])
     here.server_tasks = TaskTimes(["rest"], lambda *_: "rest", "rest")
     found, missing = host_sources(here)
     assert len(found) + len(missing) == len(all_sources()) == 11

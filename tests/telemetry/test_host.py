@@ -27,7 +27,7 @@ def test_expensive_readings_are_spaced():
 def test_cpu_time_of_ended_backends_remains_counted(any_server: Server):
     assert any_server.process_id is not None
     assert any_server.data_directory is not None
-    host = observe(any_server.process_id, None, [any_server.data_directory])
+    host = observe(any_server.process_id, [], [any_server.data_directory])
     before = processes.read(host)["server"]
     with any_server.connect() as connection:
         connection.execute(BUSY)
@@ -46,7 +46,7 @@ def test_cpu_time_of_ended_backends_remains_counted(any_server: Server):
 
 def test_the_disk_of_a_server_is_found_or_the_reason_reported(any_server: Server):
     assert any_server.data_directory is not None
-    host = observe(any_server.process_id, None, [any_server.data_directory])
+    host = observe(any_server.process_id, [], [any_server.data_directory])
     assert disk.read(host) or disk.lack(host)
     assert "server" in process_io.read(host) or process_io.lack(host)
 
@@ -87,7 +87,7 @@ def test_processor_time_agrees_with_the_kernels_account_while_backends_come_and_
     postgres_server: Server,
 ):
     assert postgres_server.process_id is not None
-    host = observe(postgres_server.process_id, None, [])
+    host = observe(postgres_server.process_id, [], [])
 
     def own_us() -> float:
         return processes.read(host)["server"]["cpu_us"]

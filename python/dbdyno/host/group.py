@@ -55,10 +55,14 @@ class _Reading(Struct):
 
 
 class ProcessGroup:
-    """The process with the number ``first`` and, unless ``alone``, all its descendants."""
+    """The process with the number ``first`` and, unless ``alone``, all its descendants.
 
-    def __init__(self, first: int, *, alone: bool = False) -> None:
+    Further ones with theirs belong to it, as long as there is the first.
+    """
+
+    def __init__(self, first: int, *further: int, alone: bool = False) -> None:
         self.first = first
+        self._further = further
         self._alone = alone
         self._started: int | None = None
         self._seen: dict[_Thread, _Turns] = {}
@@ -77,7 +81,9 @@ class ProcessGroup:
 
     def _tree(self, table: ProcessTable, *, fresh: bool) -> list[Process]:
         tree = table.tree(self.first, fresh=fresh)
-        return tree[:1] if self._alone else tree
+        if self._alone:
+            return tree[:1]
+        return [*tree, *(its for number in self._further for its in table.tree(number))]
 
     def _is_first(self, found: list[Process]) -> bool:
         """Whether these begin with the first process, whose number may have been reused."""

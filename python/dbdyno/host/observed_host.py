@@ -6,7 +6,7 @@ each source is read is defined in ``sources/``.
 
 import os
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -130,11 +130,11 @@ class ObservedHost:
 
 
 def observe(
-    server: int | None, engine: int | None, folders: Iterable[Path], root: Path = ROOT
+    server: int | None, engines: Sequence[int], folders: Iterable[Path], root: Path = ROOT
 ) -> ObservedHost:
-    """Return what to observe: the server and the engine with their descendants, and ourselves."""
-    firsts = {"server": server, "engine": engine}
-    groups = {name: ProcessGroup(first) for name, first in firsts.items() if first is not None}
+    """Return what to observe: the server and the engines with their descendants, and ourselves."""
+    firsts = {"server": () if server is None else (server,), "engine": engines}
+    groups = {name: ProcessGroup(*numbers) for name, numbers in firsts.items() if numbers}
     # The engine and a private server are descendants of this process, but are counted separately.
     groups["dbdyno"] = ProcessGroup(os.getpid(), alone=True)
     return ObservedHost(groups=groups, folders=tuple(folders), root=root)

@@ -187,7 +187,7 @@ class Recorder:
                     self._way_to_log(), self._watched.telemetry.log_reader(), self._publisher
                 ),
                 *self._profiles(),
-                self._machine_task(hello.pid),
+                self._machine_task([pid for pid in (hello.pid, *hello.further_pids) if pid]),
             )
         ]
 
@@ -247,10 +247,10 @@ class Recorder:
             sample_with_locks=KernelWaits(ROOT, process).added_to(telemetry.sample_with_locks),
         )
 
-    def _machine_task(self, engine: int) -> Task:
+    def _machine_task(self, engines: Sequence[int]) -> Task:
         data, log = self._watched.data_directory, self._watched.log_path
         folders = [folder for folder in (data, log and log.parent) if folder]
-        host = observe(self._watched.process_id, engine, folders)
+        host = observe(self._watched.process_id, engines, folders)
         if self._watched.telemetry.task_classes:
             classifier = self._classifier
             host.server_tasks = TaskTimes(

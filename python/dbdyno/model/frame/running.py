@@ -30,6 +30,7 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
     """The engine accepted the plan."""
 
     pid: int
+    """0 if engines on other hosts share the load, and none is here."""
     io: str
     """The backend in use: ``uring`` or ``epoll``."""
     io_reason: str
@@ -39,6 +40,8 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
     """How many CPUs its threads can use at once: at most those that this process may use."""
     statements: list[StatementInfo]
     warnings: list[str]
+    further_pids: list[int] = []
+    """Processes of other engines on this host that share the load."""
 
 
 class Connecting(Struct, frozen=True, tag="connecting", tag_field="kind"):
@@ -64,6 +67,8 @@ class Started(Struct, frozen=True, tag="started", tag_field="kind"):
     unix_ns: int
     measure_begin_ns: int
     measure_end_ns: int | None
+    late_ns: int = 0
+    """By how much it was past that instant when the engine learned of it."""
 
 
 class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
@@ -162,7 +167,7 @@ class Outage(Struct, frozen=True, tag="outage", tag_field="kind"):
 
 
 class Note(Struct, frozen=True, tag="note", tag_field="kind"):
-    """A line for the log, from the ``server`` or from the ``script``.
+    """A line for the log, from the ``server``, the ``script`` or the ``workers``.
 
     The server's notices: each thread of the engine reports the first five a second, and the number
     of the others. A script's line reports an error in its own report hook, and is also displayed.
