@@ -22,8 +22,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "registry": set(),
     "home": {"errors"},
-    "engine": {"errors", "model"},
-    "agent": set(),  # the engine's own process
+    "engine": {"build", "errors", "model"},
+    "build": set(),
+    "agent": {"build"},  # the engine's own process
+    "fleet": {"engine", "errors", "model"},
     "databases": {"engine", "errors", "home", "model"},
     "servers": {"databases", "errors", "home", "model"},
     # What a database has for being started: ``servers`` finds it by name.
@@ -43,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engine",
         "explain",
         "errors",
+        "fleet",
         "home",
         "host",
         "model",
@@ -100,6 +103,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engine",
         "explain",
         "errors",
+        "fleet",
         "home",
         "host",
         "imports",

@@ -17,6 +17,7 @@ from typing import IO, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from dbdyno import _engine
+from dbdyno.build import build_of
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Connected, Failed, Frame, Loaded, Progress, ScriptProblem, Survey
 from dbdyno.model.plan import LoadPlan, Plan, Statement
@@ -81,6 +82,20 @@ class Token(NamedTuple):
 def tokens(sql: str, dialect: Dialect) -> list[Token]:
     """Return the tokens of a text, in order: together they are the text."""
     return [Token(*token) for token in _engine.sql_tokens(sql, dialect)]
+
+
+def build() -> str:
+    """Name this build of the engine; only agents of the same one can share a load."""
+    return build_of(_engine.__file__)
+
+
+Sum: TypeAlias = "_engine.Fleet"
+"""Adds up the frames of several engines that share a load."""
+
+
+def sum_of(plan: Plan, threads: Sequence[list[int]], statements: int) -> Sum:
+    """Return what adds up the frames of engines that have these threads of a plan."""
+    return _engine.Fleet(msgspec.json.encode(plan), list(threads), statements)
 
 
 def make_room(plan: Plan) -> None:

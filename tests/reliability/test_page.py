@@ -49,6 +49,12 @@ FAULTS = {
         "a home that may only be read",
         "the clock is set",
     },
+    "shared loads": {
+        "an agent of a shared load is killed",
+        "an agent of a shared load falls silent",
+        "dbdyno is killed while agents share its load",
+        "what should be an agent is none, or of another build",
+    },
     "hostile servers": {
         "lying and huge lengths, random bytes, other protocols",
         "endless notices",

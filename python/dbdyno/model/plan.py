@@ -230,6 +230,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     clients: int
     executors: int | UnsetType = UNSET
     threads: int
+    own_threads: list[int] | UnsetType = UNSET
     io: Io = "auto"
     arrivals: Arrivals
     stages: list[Stage]

@@ -309,6 +309,36 @@ class StatementRecord(Struct, frozen=True, kw_only=True):
     0 for statements that are not of sysbench scripts."""
 
 
+class WorkerRecord(Struct, frozen=True, kw_only=True):
+    """One of the agents that shared the load (``--workers``), on this host or another."""
+
+    name: str
+    """Its name: the kind of its place and its number, or that of its host."""
+    host: str
+    """What its host calls itself."""
+    clients: int
+    """The number of its clients."""
+    threads: int
+    """The number of its threads."""
+    transactions: int
+    """Its transactions of the measured part that ran to their end without an error; of a lost one
+    as far as they were reported."""
+    tps: float | None
+    """Those per second; None if it was lost."""
+    response_ms: Latency | None
+    """Their response times; None if it was lost."""
+    cpu_us_per_transaction: float | None
+    """Its CPU time per transaction; None if it was lost."""
+    clock_offset_us: float
+    """By how much its clock was ahead of this host's when the load began."""
+    clock_bound_us: float
+    """By how much that may be wrong at most: half of the quickest round trip to it."""
+    begun_late_us: float
+    """By how much it was past the common beginning when it learned of it; 0 is as it should be."""
+    lost_at_s: float | None
+    """When it was lost, in seconds since the load began; None if it reported its end."""
+
+
 class ClientCost(Struct, frozen=True, kw_only=True):
     """What the load cost the load generator."""
 
@@ -571,6 +601,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Service times, from the instant at which each was sent; in a closed loop the same."""
     statements: list[StatementRecord] = []
     """The statements, in the order of the scripts."""
+    workers: list[WorkerRecord] = []
+    """The agents that shared the load (``--workers``); empty if one engine had all of it."""
     client: ClientCost | None = None
     """What the load cost the load generator."""
     costs: list[CostRecord] = []

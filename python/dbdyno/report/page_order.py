@@ -29,6 +29,7 @@ PAGE_ORDER = (
     "slowest",
     "failures",
     # The conditions.
+    "workers",
     "host",
     "server",
     "telemetry",

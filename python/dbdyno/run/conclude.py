@@ -21,6 +21,7 @@ from dbdyno.analysis.series.totals import scripts_rate
 from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.analysis.waits.processor_time import CPU_TIMES
+from dbdyno.analysis.workers import worker_doubts, worker_records
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
 from dbdyno.formatting import size
@@ -72,6 +73,8 @@ class EndedRun:
         """Return the record with the numbers and the verdict on them."""
         options, watch = self.job.options, self.ready.watch
         summary = self.with_demands(summarize(recording), recording)
+        parts = self.measured.workers
+        workers = worker_records(parts, recording.histograms)
         evidence = Evidence(
             plan=self.ready.plan,
             measured=self.measured,
@@ -101,12 +104,14 @@ class EndedRun:
                 *summary.doubts,
                 *(watch.doubts if watch else []),
                 *(self.way.doubts() if self.way else []),
+                *worker_doubts(parts, workers),
                 *unmet_demands(summary.audit),
                 *([] if has_shared_host else placement_doubts(self.connected.server, options)),
             ],
             invariants_read=watch.read if watch else [],
             checks=watch.checks if watch else [],
             network_delay=self.way.record() if self.way else None,
+            workers=workers,
         )
 
     def with_demands(self, summary: RunRecord, recording: Run) -> RunRecord:

@@ -25,6 +25,7 @@ from dbdyno.model.frame import (
     Started,
 )
 from dbdyno.model.plan import Plan
+from dbdyno.model.worker import WorkerPart
 from dbdyno.run.interrupts import deferred_to
 from dbdyno.run.observer import Observer
 from dbdyno.run.silence import Watchdog
@@ -72,6 +73,8 @@ class Measured:
     done: Done | None = None
     failed: Failed | None = None
     was_silent: bool = False
+    workers: Sequence[WorkerPart] = ()
+    """What each engine did, if several shared the load."""
     got_interrupt: bool = False
     """Whether the user requested the end, however the engine then ended."""
 
@@ -153,7 +156,7 @@ class _Reader:
                 self._observer.interval(frame)
             case Note():
                 self._log(f"{frame.source}: {frame.text}")
-                if frame.source == "script":
+                if frame.source != "server":
                     self._observer.say(frame.text)
             case Done():
                 measured.done = frame

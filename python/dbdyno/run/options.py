@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from dbdyno.fleet.words import OnLost, Workers, worker_list
 from dbdyno.model.database import Promise
 from dbdyno.model.plan import Io, IsolationLevel, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
@@ -191,6 +192,23 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     threads: Annotated[int | None, whole("-j", "--jobs", "--threads", group=LOAD)] = None
     """Number of threads of the load generator; default one per core, or one per eight clients of
     a MariaDB or MySQL on this host that has at least four clients per core."""
+
+    workers: Annotated[
+        Workers | None,
+        flag(
+            "--workers",
+            group=LOAD,
+            converter=parsed(worker_list),
+            n_tokens=1,
+            accepts_keys=False,
+            metavar="LIST",
+        ),
+    ] = None
+    """Share the load among agents, whose results are added up exactly: local*4 starts four here,
+    exec:'COMMAND' one by any command, in which {n} is its number; several with commas."""
+
+    on_lost: Annotated[OnLost, flag("--on-lost", group=LOAD, show_default=True)] = "stop"
+    """When one of the workers is lost: stop the run, or continue with the others."""
 
     duration_ns: Annotated[int | None, span("-T", "--time", group=LOAD)] = None
     """Duration of the measurement: 90, 90s, 2m; default 30s unless -t or --stages is given."""

@@ -101,6 +101,8 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         ("--target", "--server"): has_target and options.server,
         ("--target", "--set"): has_target and options.settings,
         ("--telemetry off", "--server-log"): options.telemetry == "off" and options.server_log,
+        ("--workers", "--engine-cpus"): options.workers and options.engine_cpus,
+        ("--workers", "--network-delay"): options.workers and options.network_delay_ns is not None,
         ("--telemetry off", "--profile"): options.telemetry == "off" and options.profile_hz,
     }
     for (one, other), both in pairs.items():

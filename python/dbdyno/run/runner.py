@@ -7,13 +7,14 @@ them means. How each is done is elsewhere.
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from dbdyno.errors import DbdynoError
+from dbdyno.fleet.fleet import Fleet, opened as opened_fleet
 from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
 from dbdyno.model.frame import Activity, Connected, Frame, Interval, Transactions
@@ -69,18 +70,24 @@ def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None
     A given ``server`` gets the load, whichever the job chooses, and keeps running; its settings are
     described as usual.
     """
-    tools.make_room(job.draft)
+    if job.options.workers is None:
+        tools.make_room(job.draft)
     home_folder(RUNS)
     opened = nullcontext(server) if server else job.server.open(job.clients)
     with (
+        opened_fleet(job.options.workers, job.options.on_lost, observer.say) as fleet,
         opened as reached,
         connect_to(reached) as connected,
         slow_way(job.options, reached.endpoint()) as way,
     ):
+        if fleet:
+            fleet.refuse(job.draft, reached.endpoint(), job.options.threads)
         ready = make_ready(job, tools, observer, connected, way)
+        if fleet:
+            ready = replace(ready, plan=fleet.shared(ready.plan, job.options.threads))
         with RunWriter(ready.record, ready.plan) as writer:
             observer.recorded(writer.folder)
-            this = _Run(job, tools, observer, connected, ready, writer, way)
+            this = _Run(job, tools, observer, connected, ready, writer, way, fleet)
             with this.phase(_SET_UP):
                 following = this.set_up()
             with this.phase(_MEASURE):
@@ -109,6 +116,7 @@ class _Run:
     ready: Ready
     writer: RunWriter
     way: SlowWay | None
+    fleet: Fleet | None
 
     @contextmanager
     def phase(self, phase: _Phase) -> Iterator[None]:
@@ -141,13 +149,15 @@ class _Run:
         plan = self.ready.plan
         run_observer = _RunObserver(self.observer, self.ready.watch)
         with following as follower, self._log.open("a", encoding="utf-8") as log:
+            shared = self.fleet.start(plan, log) if self.fleet else None
             with on_cpus(self.job.options.engine_cpus):
-                engine = self.tools.start(plan, log)
+                engine = shared or self.tools.start(plan, log)
             meet = partial(send_server_tasks, self.connected, engine, follower)
             keep = _FrameKeeper(self.writer, follower, self.observer, meet).keep
             with self.way.probed() if self.way else nullcontext():
                 measured = measure(engine, plan, run_observer, keep, self.writer.log)
             follower.finish()
+            measured.workers = shared.workers() if shared else ()
         if self.ready.watch is not None:
             self.ready.watch.reader.finish()
         self.ready.placed.record_memory("end")

@@ -63,6 +63,18 @@ def latency(run: Run, kind: str, number: int | None = None) -> Latency | None:
     return Latency(mean=float(mean @ count / count.sum()), **named, max=max_ms)
 
 
+def latency_of(histogram: bytes, histograms: Histograms) -> Latency | None:
+    """Mean, percentiles and maximum of a histogram alone, as exact as the width of its buckets."""
+    low, high, count = histograms.bar_columns(histogram)
+    if not count.sum():
+        return None
+    at = histograms.quantiles(histogram, list(QUANTILES.values()))
+    named = {name: ns / 1e6 for name, ns in zip(QUANTILES, at, strict=True)}
+    middle_ms = (low.astype(np.float64) + high) / 2e6
+    mean = float(middle_ms @ count / count.sum())
+    return Latency(mean=mean, **named, max=float(high[-1]) / 1e6)
+
+
 @once
 def response_ms(run: Run) -> Latency | None:
     """The response times of all scripts; None if none is known."""

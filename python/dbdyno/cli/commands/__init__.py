@@ -36,6 +36,7 @@ GROUPS = {
         "data",
         "home",
         "doctor",
+        "agent",
         "completion",
     ),
 }

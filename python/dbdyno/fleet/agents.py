@@ -1,0 +1,161 @@
+"""One agent: a process with an engine, here or on another host, over its standard streams.
+
+Whatever starts it, its job goes in and its frames come out over the command's standard input and
+output; what it prints is kept for the log, and explains a command that starts no agent.
+"""
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from queue import Full, Queue
+from typing import IO, NamedTuple, TypeAlias
+
+import msgspec
+
+from dbdyno.fleet.clocks import Offset, exchanged
+from dbdyno.fleet.words import Place
+from dbdyno.model.frame import Frame
+from dbdyno.model.frame.parts import Clock, Greeting, PartConnected, PartInterval
+from dbdyno.model.secrets import Masker
+
+AgentFrame: TypeAlias = Frame | Greeting | Clock | PartConnected | PartInterval
+
+FRAME_BYTES_MAX = 64 * 2**20
+PIPE_BYTES = 2**20
+WAITING_MAX = 4096
+"""Frames of all agents that are read and not yet taken: an agent keeps its own further ones."""
+_LENGTH_BYTES = 4
+_END_S = 2.0
+_decode = msgspec.msgpack.Decoder(AgentFrame).decode
+
+
+class Arrived(NamedTuple):
+    """What arrived of an agent: a frame, raw and decoded, or the end of its stream, and why."""
+
+    agent: "Agent"
+    raw: bytes
+    frame: AgentFrame | None
+    end: str = ""
+
+
+class Agent:
+    """An agent that was started; a thread of its own reads what it reports."""
+
+    def __init__(self, number: int, place: Place, arrivals: Queue[Arrived]) -> None:
+        self.number = number
+        self.name = place.name
+        self.greeting: Greeting | None = None
+        self.masker = Masker(())
+        self.offsets: Queue[Offset] = Queue()
+        """By each exchange that was not taken yet."""
+        self.heard_s = time.monotonic()
+        """When anything last arrived."""
+        self._arrivals = arrivals
+        self._is_closing = False
+        self._words = threading.Lock()
+        self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the agent
+        self._process = subprocess.Popen(
+            place.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._printed,
+            bufsize=0,
+            start_new_session=True,  # Ctrl-C of a terminal is for the caller alone
+        )
+        assert self._process.stdin is not None
+        # So that a plan fits, and nobody waits for an agent that does not read.
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(self._process.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._reader = threading.Thread(target=self._read, name=f"from {self.name}", daemon=True)
+        self._reader.start()
+
+    def send(self, word: object) -> None:
+        """Send a word; one that has ended shows that by itself."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        left = memoryview(msgspec.json.encode(word) + b"\n")
+        with self._words, contextlib.suppress(OSError, ValueError):
+            while left:
+                left = left[stdin.write(left) :]
+
+    @property
+    def pid(self) -> int | None:
+        """The number of its process on this host; None if it has none, or in other namespaces."""
+        own = self._process.pid
+        return own if self.greeting and self.greeting.pid == own else None
+
+    def ask_clock(self) -> None:
+        """Ask for its clock; the answer is a sign of life, and an offset."""
+        self.send({"clock": time.monotonic_ns()})
+
+    def kill(self) -> None:
+        """End it at once, and what its command has started on this host."""
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Wait until it has ended; one that does not end by itself is ended."""
+        self._is_closing = True
+        stdin = self._process.stdin
+        assert stdin is not None
+        with self._words, contextlib.suppress(OSError):
+            stdin.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._process.wait()
+        self._reader.join()
+        for stream in (self._process.stdin, self._process.stdout, self._printed):
+            if stream is not None:
+                stream.close()
+
+    def printed(self) -> str:
+        """What it has printed, without the secrets."""
+        self._printed.seek(0)
+        return self.masker.text(self._printed.read().decode(errors="replace"))
+
+    def _read(self) -> None:
+        end = ""
+        try:
+            for raw in self._frames():
+                now_ns, self.heard_s = time.monotonic_ns(), time.monotonic()
+                masked = self.masker.packed(raw)
+                frame = _decode(masked)
+                if isinstance(frame, Clock):
+                    stamps = (frame.question, frame.received_ns, frame.sent_ns, now_ns)
+                    self.offsets.put(exchanged(*stamps))
+                else:
+                    self._pass_on(Arrived(self, masked, frame))
+        except (msgspec.MsgspecError, ValueError) as error:
+            end = f"it sent what no agent does: {error}"
+            self.kill()
+        self._pass_on(Arrived(self, b"", None, end or "its stream ended"))
+
+    def _pass_on(self, arrived: Arrived) -> None:
+        while True:
+            try:
+                self._arrivals.put(arrived, timeout=0.5)
+                return
+            except Full:
+                if self._is_closing:
+                    return
+                self.heard_s = time.monotonic()  # it waits for us
+
+    def _frames(self) -> Iterator[bytes]:
+        assert self._process.stdout is not None
+        with open(self._process.stdout.fileno(), "rb", closefd=False) as stdout:
+            while len(length := stdout.read(_LENGTH_BYTES)) == _LENGTH_BYTES:
+                count = int.from_bytes(length, "little")
+                if count > FRAME_BYTES_MAX:
+                    raise ValueError(f"a frame of {count} bytes, or text: {length!r}")
+                raw = stdout.read(count)
+                if len(raw) < count:
+                    return  # of an agent that was killed
+                yield raw

@@ -1,0 +1,204 @@
+"""Several engines as one: their agents are started and asked who they are, then given their parts.
+
+A :class:`Fleet` is opened before there is a plan, whose threads are those of all agents; what it
+starts yields frames as one engine does, so a run does not know how many there are.
+"""
+
+import queue
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
+from typing import IO
+
+from msgspec.structs import replace
+
+from dbdyno import engine
+from dbdyno.errors import DbdynoError
+from dbdyno.fleet.agents import WAITING_MAX, Agent, Arrived
+from dbdyno.fleet.clocks import EXCHANGES, Offset, best
+from dbdyno.fleet.running import RunningFleet
+from dbdyno.fleet.shares import apportioned, dealt
+from dbdyno.fleet.words import OnLost, Workers
+from dbdyno.model.frame.parts import Greeting
+from dbdyno.model.plan import Endpoint, Plan
+from dbdyno.model.secrets import Masker, secrets_of
+
+GREETING_MAX_S = 20.0
+"""How long a command may take to start an agent: a login on another host, for example."""
+CLOCK_MAX_S = 2.0
+OUTPUT_LINES = 5
+
+
+class Fleet:
+    """Agents that are ready for a load."""
+
+    def __init__(self, workers: Workers, on_lost: OnLost) -> None:
+        self._workers = workers
+        self._on_lost = on_lost
+        self._arrivals: Queue[Arrived] = Queue(maxsize=WAITING_MAX)
+        self.agents: list[Agent] = []
+        self.offsets: list[Offset] = []
+
+    def begin(self) -> None:
+        """Start the agents; raise what is wrong with any of them."""
+        for number, place in enumerate(self._workers.places()):
+            self.agents.append(Agent(number, place, self._arrivals))
+        self._await_greetings()
+        self.offsets = [best(offsets) for offsets in self._exchanges()]
+
+    def end(self) -> None:
+        """End all agents that have not ended."""
+        for agent in self.agents:
+            agent.kill()
+        for agent in self.agents:
+            agent.close()
+
+    def shared(self, plan: Plan, threads: int | None) -> Plan:
+        """Return the plan of all agents together, with so many threads, or one for each CPU."""
+        wanted = threads or sum(self._cpus())
+        most = plan.executors or plan.clients
+        return replace(plan, threads=min(max(wanted, len(self.agents)), most))
+
+    def refuse(self, plan: Plan, endpoint: Endpoint, threads: int | None) -> None:
+        """Refuse a load that the agents cannot share, or a server that they cannot reach."""
+        if plan.lua is not None:
+            raise DbdynoError(
+                "usage",
+                "sysbench scripts cannot be shared by workers: each numbers its statements as it "
+                "runs",
+                "Leave out --workers.",
+            )
+        away = [agent.name for agent in self.agents if _greeting(agent).boot != _boot()]
+        if endpoint.address.is_on_this_host and away:
+            raise DbdynoError(
+                "usage",
+                f"worker {away[0]} is on another host, and the server is reached by an address of "
+                "this one alone",
+                "Name the server with --target by a host name that all workers know.",
+            )
+        most = plan.executors or plan.clients
+        if most < len(self.agents) or (threads or most) < len(self.agents):
+            asked = f"{threads} threads" if threads and threads < most else f"{most} clients"
+            raise DbdynoError(
+                "usage",
+                f"{asked} cannot be shared by {len(self.agents)} agents: each needs one",
+                "Use more clients (-c), or fewer workers.",
+            )
+
+    def start(self, plan: Plan, log: IO[str]) -> RunningFleet:
+        """Start the load; the agents begin it together."""
+        hands = dealt(self._thread_counts(plan.threads))
+        masker = Masker(secrets_of(plan))
+        for agent, hand in zip(self.agents, hands, strict=True):
+            agent.masker = masker
+            agent.send({"run": replace(plan, own_threads=hand)})
+        return RunningFleet(
+            plan=plan,
+            hands=hands,
+            agents=self.agents,
+            offsets=self.offsets,
+            arrivals=self._arrivals,
+            goes_on_without=self._on_lost == "continue",
+            log=log,
+        )
+
+    def _cpus(self) -> list[int]:
+        """CPUs of each agent: agents on one host share its CPUs."""
+        boots = [_greeting(agent).boot for agent in self.agents]
+        cpus = [
+            max(1, _greeting(agent).cpus // boots.count(boot))
+            for agent, boot in zip(self.agents, boots, strict=True)
+        ]
+        return [min(cpus)] * len(cpus) if self._workers.has_counts else cpus
+
+    def _thread_counts(self, threads: int) -> list[int]:
+        """Threads of each agent, at least one: by their CPUs, with the largest remainders."""
+        cpus = self._cpus()
+        # Each has one already: what the others are dealt makes their numbers proportional.
+        beyond_one = [max(0, cpu * threads - sum(cpus)) for cpu in cpus]
+        weights = beyond_one if any(beyond_one) else [1] * len(cpus)
+        return [1 + more for more in apportioned(threads - len(cpus), weights)]
+
+    def _await_greetings(self) -> None:
+        deadline = time.monotonic() + GREETING_MAX_S
+        waited = set(self.agents)
+        while waited:
+            try:
+                arrived = self._arrivals.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                agent = min(waited, key=lambda agent: agent.number)
+                raise _no_agent(agent, f"nothing within {GREETING_MAX_S:g} s") from None
+            agent = arrived.agent
+            if not isinstance(arrived.frame, Greeting):
+                raise _no_agent(agent, arrived.end or "another answer")
+            agent.greeting = arrived.frame
+            _refuse_other_build(agent, arrived.frame)
+            waited.discard(agent)
+
+    def _exchanges(self) -> list[list[Offset]]:
+        """Ask each agent for its clock, again and again: all at once, and each answer awaited."""
+        found: list[list[Offset]] = [[] for _ in self.agents]
+        for _ in range(EXCHANGES):
+            for agent in self.agents:
+                agent.ask_clock()
+            for agent, offsets in zip(self.agents, found, strict=True):
+                try:
+                    offsets.append(agent.offsets.get(timeout=CLOCK_MAX_S))
+                except queue.Empty:
+                    raise _no_agent(agent, "no answer to the question for its clock") from None
+        return found
+
+
+@contextmanager
+def opened(
+    workers: Workers | None, on_lost: OnLost, say: Callable[[str], None]
+) -> Iterator[Fleet | None]:
+    """Open the fleet that ``--workers`` asks for, if it does, for the duration of the block."""
+    if workers is None:
+        yield None
+        return
+    fleet = Fleet(workers, on_lost)
+    try:
+        fleet.begin()
+        for agent, offset in zip(fleet.agents, fleet.offsets, strict=True):
+            greeting = _greeting(agent)
+            say(
+                f"worker {agent.name}: {greeting.host}, {greeting.cpus} CPUs, clock "
+                f"{offset.offset_ns / 1e3:+.0f} µs ± {offset.bound_ns / 1e3:.0f} µs"
+            )
+        yield fleet
+    finally:
+        fleet.end()
+
+
+def _greeting(agent: Agent) -> Greeting:
+    assert agent.greeting is not None, "the fleet has begun"
+    return agent.greeting
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def _refuse_other_build(agent: Agent, greeting: Greeting) -> None:
+    own = engine.build()
+    if greeting.build == own:
+        return
+    raise DbdynoError(
+        "worker_build",
+        f"worker {agent.name} ({greeting.host}, {greeting.architecture}) has another build of "
+        f"dbdyno: {greeting.build}, and here it is {own}",
+        "Install the same dbdyno on all hosts: their numbers could not be added up.",
+    )
+
+
+def _no_agent(agent: Agent, why: str) -> DbdynoError:
+    lines = agent.printed().strip().splitlines()[-OUTPUT_LINES:]
+    said = f"; it printed: {' / '.join(lines)}" if lines else ""
+    return DbdynoError(
+        "worker",
+        f"worker {agent.name} is no agent of dbdyno: {why}{said}",
+        "The command has to start `dbdyno agent` with its standard input and output.",
+    )

@@ -1,0 +1,70 @@
+"""The pulse of the agents: each is asked for its clock several times a second, and heard or lost.
+
+Their answers are signs of life, and keep the offsets of the clocks up to date; for the agents, the
+questions are: one that is not asked any more ends its load.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from dbdyno.fleet.agents import Agent
+
+EVERY_S = 0.25
+SILENCE_MAX_S = 2.0
+"""An agent from which nothing came for so long is lost."""
+
+
+class Pulse:
+    """Asks agents from a thread of its own for the duration of a block.
+
+    It counts its own naps: while this whole process is stopped, it hears nobody.
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[Agent],
+        on_beat: Callable[[], None],
+        on_silence: Callable[[Agent], None],
+    ) -> None:
+        self._silent_s = dict.fromkeys(agents, 0.0)
+        self._on_beat = on_beat
+        self._on_silence = on_silence
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to ask."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Ask no more."""
+        self._over.set()
+        self._thread.join()
+
+    def forget(self, agent: Agent) -> None:
+        """An agent has ended."""
+        self._silent_s.pop(agent, None)
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            self._on_beat()
+            begin_s = time.monotonic()
+            for agent in tuple(self._silent_s):
+                agent.ask_clock()
+            self._over.wait(EVERY_S)
+            for agent, before_s in tuple(self._silent_s.items()):
+                silent_s = 0.0 if agent.heard_s >= begin_s else before_s + EVERY_S
+                if agent in self._silent_s:
+                    self._silent_s[agent] = silent_s
+                if silent_s >= SILENCE_MAX_S:
+                    self.forget(agent)
+                    self._on_silence(agent)

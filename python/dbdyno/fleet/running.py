@@ -1,0 +1,383 @@
+"""A load that several engines share, as one engine: their frames become one stream.
+
+Rust adds up what they counted (:func:`dbdyno.engine.sum_of`); here it is decided what the others
+mean for the whole: who is ready, who is lost, how it ended. All begin at one instant, of which each
+agent is told the time of its own clock; the offset is then the same for all that it reports.
+"""
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from queue import Queue
+from typing import IO, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from dbdyno import engine
+from dbdyno.fleet.agents import Agent, Arrived
+from dbdyno.fleet.clocks import Drift, Offset
+from dbdyno.fleet.pulse import Pulse
+from dbdyno.model.frame import (
+    Activity,
+    Connected,
+    Connecting,
+    Done,
+    Failed,
+    Frame,
+    Hello,
+    Note,
+    Outage,
+    OutageBegun,
+    Started,
+)
+from dbdyno.model.frame.parts import PartConnected, PartInterval
+from dbdyno.model.plan import Plan
+from dbdyno.model.worker import WorkerPart
+
+LEAD_NS = 100_000_000
+"""The time between the decision to begin and the beginning, beside four ways over the network."""
+_decode = msgspec.msgpack.Decoder(Frame).decode
+_Out = tuple[bytes, Frame]
+
+
+@dataclass
+class _Part:
+    """What is known of one agent's part."""
+
+    agent: Agent
+    threads: list[int]
+    offset: Offset
+    drift: Drift
+    hello: Hello | None = None
+    is_connected: bool = False
+    started: Started | None = None
+    last: PartInterval | None = None
+    done: Done | None = None
+    failed: Failed | None = None
+    lost_at_s: float | None = None
+    why_lost: str = ""
+    is_over: bool = False
+
+
+@dataclass
+class _State:
+    """What is known of the whole."""
+
+    connecting: set[int] = field(default_factory=set)
+    begin_ns: int = 0
+    stopped_by: _Part | None = None
+    """The part whose end made the others stop."""
+
+
+class RunningFleet:
+    """Engines that share a load. Iterating yields each frame of the whole, until all have ended."""
+
+    def __init__(  # noqa: PLR0913 - what a fleet knows
+        self,
+        *,
+        plan: Plan,
+        hands: Sequence[list[int]],
+        agents: Sequence[Agent],
+        offsets: Sequence[Offset],
+        arrivals: Queue[Arrived],
+        goes_on_without: bool,
+        log: IO[str],
+    ) -> None:
+        self._plan = plan
+        self._parts = [
+            _Part(agent, hand, offset, Drift(offset))
+            for agent, hand, offset in zip(agents, hands, offsets, strict=True)
+        ]
+        self._arrivals = arrivals
+        self._goes_on_without = goes_on_without
+        self._log = log
+        self._state = _State()
+        self._silent: set[Agent] = set()
+        self._sum: engine.Sum | None = None
+        self._killed = threading.Event()
+        self._stop_wanted = threading.Event()
+
+    def __iter__(self) -> Iterator[_Out]:
+        """Yield (bytes of the frame, frame); the load begins as that of one engine does."""
+        with Pulse([part.agent for part in self._parts], self._beat, self._fall_silent) as pulse:
+            while not all(part.is_over for part in self._parts):
+                arrived = self._arrivals.get()
+                part = self._parts[arrived.agent.number]
+                if part.is_over:
+                    continue
+                for raw, frame in self._take(part, arrived):
+                    yield raw, frame
+                    if isinstance(frame, Connected):
+                        self._begin()
+                    if isinstance(frame, Failed):
+                        self._keep_printed()
+                        self.abandon()
+                        return
+                if part.is_over:
+                    pulse.forget(part.agent)
+            if not self._killed.is_set():
+                yield from self._end()
+        self._keep_printed()
+
+    def stop(self) -> None:
+        """Ask for an early end: nothing new starts, transactions in flight get their grace."""
+        self._stop_wanted.set()  # a signal may have come while this thread sends something else
+
+    def served_by(self, tasks: Mapping[int, int]) -> None:
+        """Ignore it: clients of a shared load stay on their threads."""
+
+    def kill(self) -> None:
+        """End all at once, and the frames with them; does not wait."""
+        self._killed.set()
+        for part in self._parts:
+            part.agent.kill()
+
+    def abandon(self) -> None:
+        """End all at once and wait until they have ended."""
+        self.kill()
+        for part in self._parts:
+            part.agent.close()
+
+    def workers(self) -> list[WorkerPart]:
+        """Return what each agent did."""
+        return [self._worker(part) for part in self._parts]
+
+    def _worker(self, part: _Part) -> WorkerPart:
+        counters = part.last.tally.counters if part.last else None
+        clients, done, greeting = range(self._plan.clients), part.done, part.agent.greeting
+        assert greeting is not None, "it was asked before the load began"
+        return WorkerPart(
+            name=part.agent.name,
+            host=greeting.host,
+            clients=sum(len(clients[thread :: self._plan.threads]) for thread in part.threads),
+            threads=len(part.threads),
+            transactions=done.counters.ok if done else counters.ok if counters else 0,
+            committed=done.counters.committed if done else counters.committed if counters else 0,
+            measured_ns=done.measured_ns if done else None,
+            cpu_us=done.cpu_us if done else None,
+            response=done.response if done else None,
+            clock_source=greeting.clock_source,
+            clock_offset_ns=part.offset.offset_ns,
+            clock_bound_ns=part.offset.bound_ns,
+            clock_drifted_ns=part.drift.drifted_ns,
+            begun_late_ns=part.started.late_ns if part.started else 0,
+            lost_at_s=part.lost_at_s,
+            why_lost=part.why_lost,
+        )
+
+    def _send_all(self, word: object) -> None:
+        for part in self._parts:
+            if not part.is_over:
+                part.agent.send(word)
+
+    def _beat(self) -> None:
+        if self._stop_wanted.is_set():
+            self._stop_wanted.clear()
+            self._send_all("stop")
+
+    def _fall_silent(self, agent: Agent) -> None:
+        """An agent has fallen silent: its stream ends, which is the sign that it is lost."""
+        self._silent.add(agent)
+        agent.kill()
+
+    def _begin(self) -> None:
+        """Let all begin together, when the slowest has certainly learned of it."""
+        slowest_ns = max(part.offset.round_trip_ns for part in self._parts)
+        self._state.begin_ns = time.monotonic_ns() + LEAD_NS + 2 * slowest_ns
+        for part in self._parts:
+            part.agent.send({"begin_at": self._state.begin_ns + part.offset.offset_ns})
+
+    def _take(self, part: _Part, arrived: Arrived) -> Iterator[_Out]:
+        while not part.agent.offsets.empty():
+            part.drift.take(time.monotonic_ns(), part.agent.offsets.get())
+        if arrived.frame is None:
+            yield from self._lose(part, arrived.end)
+            return
+        number, shift = part.agent.number, -part.offset.offset_ns
+        match arrived.frame:
+            case PartInterval() as interval:
+                part.last = interval
+                yield from _decoded(self._total.interval(number, shift, arrived.raw))
+            case Activity():
+                yield from _decoded(self._total.activity(number, shift, arrived.raw))
+            case PartConnected():
+                part.is_connected = True
+                self._state.connecting.clear()
+                yield from _decoded(self._total.connected(number, arrived.raw))
+            case Done() as done:
+                part.done, part.is_over = done, True
+                if done.end in ("aborted", "stalled") and not self._state.stopped_by:
+                    self._state.stopped_by = part
+                    self._send_all("stop")
+                yield from _decoded(self._total.over(number))
+            case frame:
+                yield from self._said(part, frame, shift)
+
+    @property
+    def _total(self) -> engine.Sum:
+        assert self._sum is not None, "an engine first says hello"
+        return self._sum
+
+    def _said(self, part: _Part, said: Any, shift: int) -> Iterator[_Out]:
+        """What an engine says beside its numbers."""
+        frame: Frame | None = None
+        match said:
+            case Hello():
+                part.hello = said
+                frame = self._hello()
+            case Connecting():
+                self._state.connecting.add(part.agent.number)
+                waited = {own.agent.number for own in self._parts if not own.is_connected}
+                if waited <= self._state.connecting:
+                    self._state.connecting.clear()
+                    frame = said
+            case Started():
+                part.started = said
+                frame = self._started()
+            case Failed():
+                part.failed = said
+                if not self._state.begin_ns:
+                    frame = replace(said, message=f"worker {part.agent.name}: {said.message}")
+            case _:
+                frame = _by_our_clock(part.agent.name, said, shift)
+        if frame is not None:
+            yield msgspec.msgpack.encode(frame), frame
+
+    def _hello(self) -> Hello | None:
+        """Return what all say together, once they have."""
+        hellos = [part.hello for part in self._parts if part.hello]
+        first = hellos[0]
+        if self._sum is None:  # others may be connected before the last one has said hello
+            hands = [part.threads for part in self._parts]
+            self._sum = engine.sum_of(self._plan, hands, len(first.statements))
+        if len(hellos) < len(self._parts):
+            return None
+        warnings = [warning for hello in hellos for warning in hello.warnings]
+        here = [pid for part in self._parts if (pid := part.agent.pid)]
+        return replace(
+            first,
+            pid=here[0] if here else 0,
+            further_pids=here[1:],
+            threads=sum(hello.threads for hello in hellos),
+            processors=sum(hello.processors for hello in hellos),
+            warnings=list(dict.fromkeys(warnings)),
+        )
+
+    def _started(self) -> Started | None:
+        """Return the beginning of all, by this host's clock, once the last one has begun."""
+        started = [part.started for part in self._parts if part.started]
+        if len(started) < sum(not part.is_over for part in self._parts):
+            return None
+        first, begin_ns = started[0], self._state.begin_ns
+        shift = begin_ns - first.monotonic_ns
+        end_ns = first.measure_end_ns
+        return Started(
+            monotonic_ns=begin_ns,
+            unix_ns=time.time_ns() + begin_ns - time.monotonic_ns(),
+            measure_begin_ns=first.measure_begin_ns + shift,
+            measure_end_ns=None if end_ns is None else end_ns + shift,
+            late_ns=max(each.late_ns for each in started),
+        )
+
+    def _lose(self, part: _Part, why: str) -> Iterator[_Out]:
+        """An agent has ended without an end of its load."""
+        part.is_over = True
+        if part.failed:
+            why = part.failed.message
+        elif part.agent in self._silent:
+            why = "nothing was heard of it"
+        if self._killed.is_set():
+            return
+        begin_ns = self._state.begin_ns
+        if not begin_ns:
+            failed = Failed(
+                code="worker",
+                message=f"worker {part.agent.name} was lost before the load began: {why}",
+                hint=self._last_words(part),
+            )
+            yield msgspec.msgpack.encode(failed), failed
+            return
+        part.lost_at_s = max(0.0, (time.monotonic_ns() - begin_ns) / 1e9)
+        part.why_lost = why
+        text = f"worker {part.agent.name} was lost after {part.lost_at_s:.1f} s: {why}"
+        note = Note(at_ns=time.monotonic_ns(), source="workers", text=text)
+        yield msgspec.msgpack.encode(note), note
+        if not self._goes_on_without and not self._state.stopped_by:
+            self._state.stopped_by = part
+            self._send_all("stop")
+        if self._sum is not None:
+            yield from _decoded(self._total.over(part.agent.number))
+
+    def _last_words(self, part: _Part) -> str:
+        lines = part.agent.printed().strip().splitlines()
+        return f"It printed last: {lines[-1]}" if lines else ""
+
+    def _end(self) -> Iterator[_Out]:
+        """The last frames: the histograms, and the end of the whole."""
+        if self._sum is None:
+            return
+        for raw, frame in _decoded(self._sum.end()):
+            if isinstance(frame, Done):
+                done = self._concluded(frame)
+                yield msgspec.msgpack.encode(done), done
+            else:
+                yield raw, frame
+
+    def _concluded(self, totals: Done) -> Done:
+        """Return the totals with how the load ended, and what the engines say of themselves."""
+        done = [part.done for part in self._parts if part.done]
+        end, reason = self._how_it_ended(done)
+        names = done[0].counted if done else ()  # the same of all: those of the scripts
+        return replace(
+            totals,
+            end=end,
+            reason=reason,
+            measured_ns=max((each.measured_ns for each in done), default=0),
+            unfinished_ages_ns=[age for each in done for age in each.unfinished_ages_ns],
+            counted={name: sum(each.counted[name] for each in done) for name in names},
+            invalid_reasons=[
+                f"{reason} (worker {part.agent.name})"
+                for part in self._parts
+                if part.done
+                for reason in part.done.invalid_reasons
+            ],
+        )
+
+    def _how_it_ended(self, done: Sequence[Done]) -> tuple[str, str]:
+        cause = self._state.stopped_by
+        if cause is not None and cause.done is not None:
+            return cause.done.end, f"worker {cause.agent.name}: {cause.done.reason}"
+        if cause is not None:
+            return "aborted", f"worker {cause.agent.name} was lost: {cause.why_lost}"
+        if not done:
+            return "aborted", "all workers were lost"
+        if any(each.end == "interrupted" for each in done):
+            return "interrupted", "the run was stopped from outside"
+        return "complete", ""
+
+    def _keep_printed(self) -> None:
+        """Keep in the log what the agents have printed."""
+        for part in self._parts:
+            for line in part.agent.printed().splitlines():
+                self._log.write(f"{part.agent.name}: {line}\n")
+        self._log.flush()
+
+
+def _decoded(frames: Iterable[bytes]) -> Iterator[_Out]:
+    return ((raw, _decode(raw)) for raw in frames)
+
+
+def _by_our_clock(name: str, frame: Frame, shift: int) -> Frame:
+    """Return what an engine reported as if its clock were that of this host."""
+    match frame:
+        case OutageBegun():
+            return replace(frame, at_ns=frame.at_ns + shift)
+        case Outage(end_ns=end_ns):
+            end_ns = None if end_ns is None else end_ns + shift
+            return replace(frame, begin_ns=frame.begin_ns + shift, end_ns=end_ns)
+        case Note():
+            return replace(frame, at_ns=frame.at_ns + shift, text=f"{name}: {frame.text}")
+        case _:
+            return frame

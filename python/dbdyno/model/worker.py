@@ -1,0 +1,25 @@
+"""What each of the engines that shared a load did."""
+
+from msgspec import Struct
+
+
+class WorkerPart(Struct, frozen=True, kw_only=True):
+    """One agent's part of a run, as it reported it; None is not known of one that was lost."""
+
+    name: str
+    host: str
+    clients: int
+    threads: int
+    transactions: int
+    committed: int
+    measured_ns: int | None
+    cpu_us: int | None
+    response: bytes | None
+    """The histogram of its response times."""
+    clock_source: str
+    clock_offset_ns: int
+    clock_bound_ns: int
+    clock_drifted_ns: int
+    begun_late_ns: int
+    lost_at_s: float | None
+    why_lost: str

@@ -1,0 +1,95 @@
+"""What about the agents of a load weakens its numbers, by hand."""
+
+from typing import Any
+
+import pytest
+
+from dbdyno.analysis.workers import TRANSACTIONS_MIN, worker_doubts, worker_records
+from dbdyno.engine import histogram_bars, histogram_merge, histogram_quantiles
+from dbdyno.model.record import Latency, WorkerRecord
+from dbdyno.model.run import Histograms
+from dbdyno.model.worker import WorkerPart
+
+HISTOGRAMS = Histograms(histogram_quantiles, histogram_merge, histogram_bars)
+
+
+def part(name: str = "local-1", **changes: Any) -> WorkerPart:
+    usual: dict[str, Any] = {
+        "host": "h",
+        "clients": 2,
+        "threads": 1,
+        "transactions": 4000,
+        "committed": 4000,
+        "measured_ns": 2_000_000_000,
+        "cpu_us": 8000,
+        "response": None,
+        "clock_source": "tsc",
+        "clock_offset_ns": -1500,
+        "clock_bound_ns": 2500,
+        "clock_drifted_ns": 0,
+        "begun_late_ns": 0,
+        "lost_at_s": None,
+        "why_lost": "",
+    }
+    return WorkerPart(name=name, **{**usual, **changes})
+
+
+def test_the_record_of_an_agent():
+    (record,) = worker_records([part()], HISTOGRAMS)
+    assert (record.tps, record.cpu_us_per_transaction) == (2000.0, 2.0)
+    assert (record.clock_offset_us, record.clock_bound_us) == (-1.5, 2.5)
+
+
+def test_what_a_lost_agent_did_not_report_is_not_known():
+    lost = part(measured_ns=None, cpu_us=None, lost_at_s=1.5)
+    (record,) = worker_records([lost], HISTOGRAMS)
+    assert (record.tps, record.cpu_us_per_transaction, record.response_ms) == (None, None, None)
+
+
+def test_a_lost_agent_is_a_doubt():
+    lost = part(lost_at_s=12.0, why_lost="nothing was heard of it")
+    (doubt,) = worker_doubts([lost, part("local-2")], [])
+    assert doubt.startswith(
+        "worker lost: local-1 and its 2 clients were lost after 12\u202fs (nothing"
+    )
+
+
+@pytest.mark.parametrize("what", ["begun_late_ns", "clock_bound_ns", "clock_drifted_ns"])
+def test_clocks_far_apart_are_a_doubt(what):
+    assert not list(worker_doubts([part(**{what: 5_000_000})], []))
+    (doubt,) = worker_doubts([part(**{what: 6_000_000})], [])
+    assert doubt.startswith("worker clock: local-1 may have been 6\u202fms apart")
+
+
+def record(name: str, p50: float, p99: float, transactions: int = TRANSACTIONS_MIN) -> WorkerRecord:
+    (blank,) = worker_records([part(name, transactions=transactions)], HISTOGRAMS)
+    response = Latency(mean=p50, p50=p50, p90=p99, p95=p99, p99=p99, p999=p99, p9999=p99, max=p99)
+    fields = {name: getattr(blank, name) for name in blank.__struct_fields__}
+    return WorkerRecord(**{**fields, "response_ms": response})
+
+
+def doubts(*records: WorkerRecord) -> list[str]:
+    return list(worker_doubts([], records))
+
+
+def test_an_agent_apart_from_all_others_is_a_doubt():
+    others = [record("a", 1.0, 3.0), record("b", 1.1, 3.2)]
+    (doubt,) = doubts(*others, record("far", 2.0, 3.1))
+    assert doubt == (
+        "host effect: p50 of far was 2\u202fms, and of the other workers at most 1.1\u202fms"
+    )
+    (doubt,) = doubts(*others, record("near", 0.2, 3.1))
+    assert doubt.endswith(
+        "p50 of near was 200\u202fµs, and of the other workers at least 1\u202fms"
+    )
+    (doubt,) = doubts(*others, record("tail", 1.0, 9.0))
+    assert doubt.startswith("host effect: p99 of tail was 9\u202fms")
+
+
+def test_what_shows_no_effect_of_a_host():
+    near = [record("a", 1.0, 3.0), record("b", 1.1, 3.2)]
+    assert doubts(*near, record("c", 1.3, 4.0)) == []
+    assert doubts(near[0], record("far", 2.0, 3.0)) == [], "which of two is it?"
+    assert doubts(*near, record("few", 9.0, 9.0, TRANSACTIONS_MIN - 1)) == []
+    quick = [record("a", 0.01, 0.02), record("b", 0.01, 0.02)]
+    assert doubts(*quick, record("c", 0.03, 0.06)) == [], "less than a tenth of a millisecond"

@@ -1,0 +1,272 @@
+"""Agents that share a load are together one engine: real processes on a real server."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import pytest
+
+from dbdyno.engine import EngineProcess, histogram_bars, histogram_merge
+from dbdyno.errors import DbdynoError
+from dbdyno.fleet import fleet as fleet_module
+from dbdyno.fleet.fleet import Fleet, opened
+from dbdyno.fleet.running import RunningFleet
+from dbdyno.fleet.words import OnLost, worker_list
+from dbdyno.model.frame import (
+    Connected,
+    Done,
+    Failed,
+    Frame,
+    Hello,
+    Interval,
+    Note,
+    Started,
+    Window,
+)
+from dbdyno.model.plan import Arrivals, OpenArrivals, Plan, Stage
+from tests.engine.postgres import Postgres
+from tests.engine.running import assert_identities, plan_for, times
+from tests.support.patience import wait_until
+
+ROOT = Path(__file__).parent.parent.parent
+INSERT = "\\set r random(1, 1000000000)\ninsert into got values (:client_id, :r);"
+
+
+@contextlib.contextmanager
+def begun(text: str, on_lost: OnLost = "stop") -> Iterator[Fleet]:
+    with opened(worker_list(text), on_lost, lambda _: None) as fleet:
+        assert fleet is not None
+        yield fleet
+
+
+def shared(
+    text: str,
+    plan: Plan,
+    log: IO[str],
+    during: Callable[[Fleet, Frame], None] = lambda _fleet, _frame: None,
+    on_lost: OnLost = "stop",
+) -> tuple[list[Frame], RunningFleet]:
+    """Run a plan on agents to its end; ``during`` sees each frame."""
+    frames: list[Frame] = []
+    with begun(text, on_lost) as fleet:
+        fleet.refuse(plan, plan.endpoint, plan.threads)
+        running = fleet.start(fleet.shared(plan, plan.threads), log)
+        for _, frame in running:
+            frames.append(frame)
+            during(fleet, frame)
+    return frames, running
+
+
+def of_kind(kind: type[Any], frames: list[Frame]) -> list[Any]:
+    return [frame for frame in frames if isinstance(frame, kind)]
+
+
+def received(server: Postgres) -> list[tuple[int, int]]:
+    """Return what the transactions have written, and forget it."""
+    with server.connect() as connection:
+        rows = connection.execute("select client, r from got order by client, r").fetchall()
+        connection.execute("truncate got")
+    return rows
+
+
+@pytest.fixture
+def table(local: Postgres) -> Iterator[Postgres]:
+    with local.connect() as connection:
+        connection.execute("create table got (client int, r int)")
+    yield local
+    with local.connect() as connection:
+        connection.execute("drop table got")
+
+
+def alone(plan: Plan, log: IO[str]) -> Done:
+    (done,) = of_kind(Done, [frame for _, frame in EngineProcess(plan, log)])
+    return done
+
+
+OPEN: dict[str, Any] = {
+    "arrivals": Arrivals(open=OpenArrivals(law="poisson")),
+    "stages": [Stage(duration_ns=None, rate_tps=2000.0)],
+}
+
+
+@pytest.mark.parametrize("changes", [{}, OPEN], ids=["closed", "open"])
+def test_together_they_do_the_transactions_of_one(table, log, changes):
+    plan = plan_for(
+        table.endpoint(), INSERT, clients=7, threads=3, seed=5, **{**times(20), **changes}
+    )
+    one = alone(plan, log)
+    expected = received(table)
+    frames, running = shared("local*3", plan, log)
+    (done,) = of_kind(Done, frames)
+    assert len(expected) == 7 * 20 == done.counters.ok == one.counters.ok
+    rows = received(table)
+    if changes:  # which client takes an arrival is a matter of time, what it does is not
+        expected, rows = sorted(r for _, r in expected), sorted(r for _, r in rows)
+    assert rows == expected
+    assert sum(part.clients for part in running.workers()) == 7
+    assert sum(part.transactions for part in running.workers()) == 7 * 20
+
+
+def test_their_frames_are_those_of_one_engine(local, log):
+    plan = plan_for(local.endpoint(), "select 1;", clients=4, threads=4, seconds=1)
+    frames, running = shared("local*4", plan, log)
+    order = [type(frame) for frame in frames if not isinstance(frame, Note)]
+    assert (order[0], order[-1]) == (Hello, Done)
+    assert order.index(Connected) < order.index(Started) < order.index(Interval)
+    intervals, (done,) = of_kind(Interval, frames), of_kind(Done, frames)
+    assert [interval.index for interval in intervals] == list(range(len(intervals)))
+    for interval in intervals:
+        assert_identities(interval.counters)
+    assert (done.end, done.counters.in_flight) == ("complete", 0)
+    assert of_kind(Hello, frames)[0].threads == 4
+    assert len(set(of_kind(Connected, frames)[0].backend_pids) - {0}) == 4
+    # One machine has one clock.
+    for part in running.workers():
+        assert abs(part.clock_offset_ns) <= part.clock_bound_ns
+
+
+def test_histograms_add_up_bucket_by_bucket(local, log):
+    plan = plan_for(local.endpoint(), "select 1;", clients=4, threads=4, seconds=1)
+    frames, running = shared("local*4", plan, log)
+    (done,) = of_kind(Done, frames)
+    parts = [part.response for part in running.workers() if part.response is not None]
+    bars = histogram_bars(done.response)
+    assert bars == histogram_bars(histogram_merge(parts))
+    windows = [script.response for window in of_kind(Window, frames) for script in window.scripts]
+    assert bars == histogram_bars(histogram_merge(windows))
+    measured = [interval for interval in of_kind(Interval, frames) if interval.phase != "warmup"]
+    assert done.counters.ok == sum(i.scripts[0].response.count for i in measured)
+
+
+def killing(place: int, number: signal.Signals) -> Callable[[Fleet, Frame], None]:
+    """Send one of the agents a signal as soon as there are transactions."""
+    is_done: list[bool] = []
+
+    def act(fleet: Fleet, frame: Frame) -> None:
+        if isinstance(frame, Interval) and frame.completed_ok and not is_done:
+            is_done.append(True)
+            greeting = fleet.agents[place].greeting
+            assert greeting is not None
+            os.kill(greeting.pid, number)
+
+    return act
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_lost_agent_stops_the_others(local, log, number):
+    plan = plan_for(
+        local.endpoint(), "select 1;", clients=3, threads=3, seconds=60, interval_ns=200_000_000
+    )
+    frames, running = shared("local*3", plan, log, killing(1, number))
+    (done,) = of_kind(Done, frames)
+    assert (done.end, done.reason.startswith("worker local-2 was lost")) == ("aborted", True)
+    lost = [part.name for part in running.workers() if part.lost_at_s is not None]
+    assert lost == ["local-2"]
+    assert done.counters.ok > 0
+    wait_until(lambda: local.backends() == [], "the backends' end")
+
+
+def test_the_others_continue_without_a_lost_one(local, log):
+    plan = plan_for(
+        local.endpoint(), "select 1;", clients=2, threads=2, seconds=2, interval_ns=200_000_000
+    )
+    frames, running = shared("local*2", plan, log, killing(0, signal.SIGKILL), "continue")
+    (done,) = of_kind(Done, frames)
+    assert done.end == "complete"
+    assert_identities(done.counters)
+    assert [part.lost_at_s is None for part in running.workers()] == [False, True]
+    assert "worker local-1 was lost" in of_kind(Note, frames)[0].text
+
+
+def test_an_early_end_is_that_of_all(local, log):
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=60)
+    with begun("local*2") as fleet:
+        running = fleet.start(fleet.shared(plan, 2), log)
+        frames = []
+        for _, frame in running:
+            frames.append(frame)
+            if isinstance(frame, Started):
+                running.stop()
+    (done,) = of_kind(Done, frames)
+    assert (done.end, done.counters.in_flight) == ("interrupted", 0)
+
+
+def test_what_fails_before_the_load_names_the_agent(local, log):
+    nobody = msgspec.structs.replace(local.endpoint(), user="nobody_at_all")
+    frames, _ = shared("local*2", plan_for(nobody, "select 1;", clients=2, threads=2), log)
+    failed = frames[-1]
+    assert isinstance(failed, Failed)
+    assert failed.message.startswith("worker local-")
+
+
+def test_any_command_that_starts_an_agent_will_do(local, log):
+    text = f"exec:'{sys.executable} -m dbdyno agent',local"
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, **times(3))
+    frames, running = shared(text, plan, log)
+    assert of_kind(Done, frames)[0].counters.ok == 6
+    assert [part.name for part in running.workers()] == ["exec-1", "local-2"]
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("echo I am a banner that is longer than a length", "it sent what no agent does"),
+        ("echo no route to host >&2; exit 255", "no route to host"),
+        ("no-such-command-at-all", "not found"),
+        ("printf '\\\\005\\\\000\\\\000\\\\000abc'", "its stream ended"),
+    ],
+)
+def test_what_is_no_agent_is_refused_by_name(command, why):
+    with (
+        pytest.raises(DbdynoError, match="worker exec-2 is no agent") as refused,
+        begun(f'local,exec:"{command}"'),
+    ):
+        pass
+    assert why in refused.value.message
+
+
+def test_another_build_is_refused_by_name(monkeypatch):
+    monkeypatch.setattr(fleet_module.engine, "build", lambda: "0123456789abcdef")
+    refusal = pytest.raises(DbdynoError, match=r"worker local-1 .* has another build")
+    with refusal, begun("local"):
+        pass
+
+
+def test_more_agents_than_clients_are_refused(local, log):
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2)
+    with pytest.raises(DbdynoError, match="2 clients cannot be shared by 3 agents"):
+        shared("local*3", plan, log)
+
+
+CONTROLLER = """
+import msgspec, sys
+from dbdyno.fleet.fleet import opened
+from dbdyno.fleet.words import worker_list
+from dbdyno.model.frame import Started
+from dbdyno.model.plan import Plan
+plan = msgspec.json.decode({plan!r}, type=Plan)
+with opened(worker_list("local*3"), "stop", print) as fleet:
+    for _, frame in fleet.start(fleet.shared(plan, 3), sys.stderr):
+        if isinstance(frame, Started):
+            print("started", flush=True)
+"""
+
+
+def test_nothing_outlives_its_controller(local):
+    """Not even what the server is executing: it is cancelled."""
+    plan = plan_for(local.endpoint(), "select pg_sleep(600);", clients=6, threads=3, seconds=60)
+    program = CONTROLLER.format(plan=msgspec.json.encode(plan))
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as controller:
+        assert controller.stdout is not None
+        assert "started\n" in iter(controller.stdout.readline, "")
+        wait_until(lambda: len(local.backends()) == 6, "the load")
+        controller.kill()
+    wait_until(lambda: local.backends() == [], "the end of the load")

@@ -1,0 +1,47 @@
+"""``--workers`` is read as its users write it."""
+
+import sys
+
+import pytest
+
+from dbdyno.fleet.words import worker_list
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    return [(place.name, place.command[-1]) for place in worker_list(text).places()]
+
+
+def test_local_agents_are_numbered():
+    names = [place.name for place in worker_list("local*3").places()]
+    assert names == ["local-1", "local-2", "local-3"]
+    assert worker_list("local").places()[0].command[0] == sys.executable
+
+
+def test_a_command_may_have_commas_stars_and_its_number():
+    text = "exec:'ssh -o A,B h{n} dbdyno agent'*2,exec:'echo *'"
+    assert commands(text) == [
+        ("exec-1", "ssh -o A,B h1 dbdyno agent"),
+        ("exec-2", "ssh -o A,B h2 dbdyno agent"),
+        ("exec-3", "echo *"),
+    ]
+
+
+def test_numbers_go_on_over_all_entries():
+    assert [place.name for place in worker_list("local,exec:true,local").places()] == [
+        "local-1",
+        "exec-2",
+        "local-3",
+    ]
+
+
+@pytest.mark.parametrize("text", ["local*2,exec:'a b'", "exec:'x {n}'*3", "local"])
+def test_they_are_written_as_they_were_read(text):
+    assert str(worker_list(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", ",", "remote", "local*", "local*0", "local*x", "local*99999", "exec:", "exec:'a"]
+)
+def test_what_starts_no_agent_is_refused(text):
+    with pytest.raises(ValueError, match=r"write local|number above 0|more than|No closing"):
+        worker_list(text)
