@@ -26,6 +26,28 @@ def test_a_command_may_have_commas_stars_and_its_number():
     ]
 
 
+def test_a_host_may_have_a_user_a_program_and_several_agents():
+    text = "ssh:h1,ssh:me@h2/opt/my tools/dbdyno*2"
+    places = worker_list(text).places()
+    assert [place.name for place in places] == ["h1", "h2", "h2-2"]
+    assert [place.command[-3:] for place in places] == [
+        ("--", "h1", "dbdyno agent"),
+        ("--", "me@h2", "'/opt/my tools/dbdyno' agent"),
+        ("--", "me@h2", "'/opt/my tools/dbdyno' agent"),
+    ]
+
+
+def test_a_file_has_entries_in_lines(tmp_path):
+    file = tmp_path / "hosts.txt"
+    file.write_text("# of the lab\nssh:h1\n\nlocal*2  # here\nexec:'run {n}, and go'\n")
+    found = worker_list(f"{file},ssh:h2")
+    assert [place.name for place in found.places()] == ["h1", "local-2", "local-3", "exec-4", "h2"]
+    assert found.places()[3].command[-1] == "run 4, and go"
+    file.write_text(f"ssh:h1\n{file}\n")
+    with pytest.raises(ValueError, match="write local"):
+        worker_list(str(file))
+
+
 def test_numbers_go_on_over_all_entries():
     assert [place.name for place in worker_list("local,exec:true,local").places()] == [
         "local-1",
@@ -40,7 +62,20 @@ def test_they_are_written_as_they_were_read(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", ",", "remote", "local*", "local*0", "local*x", "local*99999", "exec:", "exec:'a"]
+    "text",
+    [
+        "",
+        ",",
+        "remote",
+        "local*",
+        "local*0",
+        "local*x",
+        "local*99999",
+        "exec:",
+        "ssh:",
+        "ssh:h*0",
+        "exec:'a",
+    ],
 )
 def test_what_starts_no_agent_is_refused(text):
     with pytest.raises(ValueError, match=r"write local|number above 0|more than|No closing"):

@@ -6,7 +6,7 @@ starts yields frames as one engine does, so a run does not know how many there a
 
 import queue
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
@@ -20,7 +20,7 @@ from dbdyno.fleet.agents import WAITING_MAX, Agent, Arrived
 from dbdyno.fleet.clocks import EXCHANGES, Offset, best
 from dbdyno.fleet.running import RunningFleet
 from dbdyno.fleet.shares import apportioned, dealt
-from dbdyno.fleet.words import OnLost, Workers
+from dbdyno.fleet.words import OnLost, Place, Workers
 from dbdyno.model.frame.parts import Greeting
 from dbdyno.model.plan import Endpoint, Plan
 from dbdyno.model.secrets import Masker, secrets_of
@@ -34,19 +34,27 @@ OUTPUT_LINES = 5
 class Fleet:
     """Agents that are ready for a load."""
 
-    def __init__(self, workers: Workers, on_lost: OnLost) -> None:
-        self._workers = workers
+    def __init__(
+        self, places: Sequence[Place], on_lost: OnLost = "stop", *, has_equal_shares: bool = False
+    ) -> None:
+        self._places = places
         self._on_lost = on_lost
+        self._has_equal_shares = has_equal_shares
         self._arrivals: Queue[Arrived] = Queue(maxsize=WAITING_MAX)
         self.agents: list[Agent] = []
         self.offsets: list[Offset] = []
 
     def begin(self) -> None:
         """Start the agents; raise what is wrong with any of them."""
-        for number, place in enumerate(self._workers.places()):
+        for number, place in enumerate(self._places):
             self.agents.append(Agent(number, place, self._arrivals))
         self._await_greetings()
         self.offsets = [best(offsets) for offsets in self._exchanges()]
+
+    def known(self) -> Iterator[tuple[Agent, Greeting, Offset]]:
+        """Yield each agent with what it said of itself, and how far its clock is ahead."""
+        for agent, offset in zip(self.agents, self.offsets, strict=True):
+            yield agent, _greeting(agent), offset
 
     def end(self) -> None:
         """End all agents that have not ended."""
@@ -111,7 +119,7 @@ class Fleet:
             max(1, _greeting(agent).cpus // boots.count(boot))
             for agent, boot in zip(self.agents, boots, strict=True)
         ]
-        return [min(cpus)] * len(cpus) if self._workers.has_counts else cpus
+        return [min(cpus)] * len(cpus) if self._has_equal_shares else cpus
 
     def _thread_counts(self, threads: int) -> list[int]:
         """Threads of each agent, at least one: by their CPUs, with the largest remainders."""
@@ -159,11 +167,10 @@ def opened(
     if workers is None:
         yield None
         return
-    fleet = Fleet(workers, on_lost)
+    fleet = Fleet(workers.places(), on_lost, has_equal_shares=workers.has_counts)
     try:
         fleet.begin()
-        for agent, offset in zip(fleet.agents, fleet.offsets, strict=True):
-            greeting = _greeting(agent)
+        for agent, greeting, offset in fleet.known():
             say(
                 f"worker {agent.name}: {greeting.host}, {greeting.cpus} CPUs, clock "
                 f"{offset.offset_ns / 1e3:+.0f} µs ± {offset.bound_ns / 1e3:.0f} µs"

@@ -1,10 +1,12 @@
 """Where the engines of a load run, as ``--workers`` says it.
 
-``local*4,exec:'CMD'``: an entry is a kind of place, and how many agents it has.
+``local*4,ssh:h1,ssh:h2*2,exec:'CMD'``: an entry is a kind of place, and how many agents it has. A
+file has such entries in lines.
 """
 
 import shlex
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -14,7 +16,15 @@ OnLost: TypeAlias = Literal["stop", "continue"]
 AGENT = Path(__file__).parents[1] / "agent.py"
 """The agent's program, whose module loads the engine."""
 COUNT_MAX = 10_000
-KINDS = "local, exec:'COMMAND'"
+KINDS = (
+    "local, ssh:HOST or exec:'COMMAND', each with *N for N agents, or a file with these in lines"
+)
+
+# Nobody can answer questions. Forwardings of the user's own configuration would only collide.
+_SSH = (
+    *("ssh", "-T", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes"),
+    *("-o", "ConnectTimeout=10", "--"),
+)
 
 
 @dataclass(frozen=True)
@@ -29,9 +39,22 @@ class Place:
 class Entry:
     """One entry of ``--workers``, as it was written."""
 
-    kind: str
+    kind: Literal["local", "ssh", "exec"]
     detail: str
+    """The host, as ssh is told it, with the path of its dbdyno if it has one; or the command."""
     count: int
+
+    def command(self, number: int) -> tuple[str, ...]:
+        """Return the command that starts the agent of this number."""
+        match self.kind:
+            case "local":
+                return (sys.executable, "-I", "-S", str(AGENT))
+            case "ssh":
+                host, slash, path = self.detail.partition("/")
+                program = shlex.quote(slash + path) if path else "dbdyno"
+                return (*_SSH, host, f"{program} agent")
+            case "exec":
+                return ("/bin/sh", "-c", self.detail.replace("{n}", str(number)))
 
 
 @dataclass(frozen=True)
@@ -53,47 +76,52 @@ class Workers:
     def places(self) -> list[Place]:
         """Return the places of all agents, in order; each name is another one."""
         found: list[Place] = []
+        agents_on: Counter[str] = Counter()
         for entry in (its for its in self.entries for _ in range(its.count)):
             number = len(found) + 1
-            command: tuple[str, ...] = ("/bin/sh", "-c", entry.detail.replace("{n}", str(number)))
-            if entry.kind == "local":
-                command = (sys.executable, "-I", "-S", str(AGENT))
-            found.append(Place(f"{entry.kind}-{number}", command))
+            name = f"{entry.kind}-{number}"
+            if entry.kind == "ssh":
+                host = entry.detail.partition("/")[0].rpartition("@")[2]
+                agents_on[host] += 1
+                name = f"{host}-{agents_on[host]}" if agents_on[host] > 1 else host
+            found.append(Place(name, entry.command(number)))
         return found
 
 
 def worker_list(text: str) -> Workers:
     """Parse ``--workers``; a shell's quotes keep commas together."""
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
-    lexer.whitespace, lexer.whitespace_split, lexer.commenters = ",", True, ""
-    try:
-        words = list(lexer)
-    except ValueError as error:
-        raise ValueError(f"{text!r}: {error}") from error
-    entries = tuple(map(_entry, words))
+    entries: list[Entry] = []
+    for word in _words(text, ","):
+        path = Path(word)
+        lines = [word]
+        if path.is_file():
+            lines = _words(path.read_text(encoding="utf-8"), "\r\n", comments="#")
+        entries += map(_entry, lines)
     if not entries:
-        raise ValueError(f"no workers: write {KINDS}, each with *N for N agents")
+        raise ValueError(f"no workers: write {KINDS}")
     if sum(entry.count for entry in entries) > COUNT_MAX:
         raise ValueError(f"{text!r}: more than {COUNT_MAX} agents")
-    return Workers(text, entries)
+    return Workers(text, tuple(entries))
+
+
+def _words(text: str, separators: str, comments: str = "") -> list[str]:
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = separators, True, comments
+    try:
+        return [word.strip() for word in lexer]
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}") from error
 
 
 def _entry(word: str) -> Entry:
-    kind, colon, detail = word.strip().partition(":")
-    if kind.partition("*")[0] == "local" and not colon:
-        name, star, number = kind.partition("*")
-        return Entry(name, "", _count(word, star, number))
-    if kind == "exec" and detail:
-        head, star, number = detail.rpartition("*")
-        if star and number.isdigit():
-            return Entry(kind, head, _count(word, star, number))
-        return Entry(kind, detail, 1)
-    raise ValueError(f"{word!r}: write {KINDS}, each with *N for N agents")
-
-
-def _count(word: str, star: str, number: str) -> int:
-    if not star:
-        return 1
-    if not number.isdigit() or int(number) == 0:
+    head, star, number = word.rpartition("*")
+    has_count = bool(star) and (number.isdigit() or head == "local")
+    if has_count and (not number.isdigit() or int(number) == 0):
         raise ValueError(f"{word!r}: *N needs a number above 0")
-    return int(number)
+    place, count = (head, int(number)) if has_count else (word, 1)
+    kind, _, detail = place.partition(":")
+    if place == "local":
+        return Entry("local", "", count)
+    if kind in ("ssh", "exec") and detail:
+        return Entry("ssh" if kind == "ssh" else "exec", detail, count)
+    raise ValueError(f"{word!r}: write {KINDS}")

@@ -36,6 +36,7 @@ GROUPS = {
         "data",
         "home",
         "doctor",
+        "workers",
         "agent",
         "completion",
     ),
