@@ -15,7 +15,7 @@ app = command(
     "workers",
     "dbdyno workers list ssh:h1,ssh:h2*2",
     "dbdyno workers check ssh:h1,ssh:h2*2      before the first run",
-    "dbdyno workers check hosts.txt --json",
+    "dbdyno workers check local*2 --json",
 )
 app.help = """Show and check the agents that --workers of a run would start.
 
