@@ -26,6 +26,12 @@ def test_a_command_may_have_commas_stars_and_its_number():
     ]
 
 
+def test_a_command_may_be_longer_than_the_name_of_a_file():
+    command = f"kubectl exec -i load-1 -- env {'A=1 ' * 100}dbdyno agent"
+    (entry,) = worker_list(f"exec:'{command}'").entries
+    assert entry.detail == command
+
+
 def test_a_host_may_have_a_user_a_program_and_several_agents():
     text = "ssh:h1,ssh:me@h2/opt/my tools/dbdyno*2"
     places = worker_list(text).places()
@@ -70,9 +76,12 @@ def test_they_are_written_as_they_were_read(text):
         "local*",
         "local*0",
         "local*x",
+        "local*²",
         "local*99999",
         "exec:",
         "ssh:",
+        "ssh:/opt/dbdyno",
+        "ssh://user@h",
         "ssh:h*0",
         "exec:'a",
     ],

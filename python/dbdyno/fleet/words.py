@@ -4,6 +4,7 @@
 file has such entries in lines.
 """
 
+import os
 import shlex
 import sys
 from collections import Counter
@@ -92,10 +93,10 @@ def worker_list(text: str) -> Workers:
     """Parse ``--workers``; a shell's quotes keep commas together."""
     entries: list[Entry] = []
     for word in _words(text, ","):
-        path = Path(word)
         lines = [word]
-        if path.is_file():
-            lines = _words(path.read_text(encoding="utf-8"), "\r\n", comments="#")
+        # Path.is_file() raises for a command that is longer than the name of any file.
+        if os.path.isfile(word):  # noqa: PTH113
+            lines = _words(Path(word).read_text(encoding="utf-8"), "\r\n", comments="#")
         entries += map(_entry, lines)
     if not entries:
         raise ValueError(f"no workers: write {KINDS}")
@@ -115,13 +116,15 @@ def _words(text: str, separators: str, comments: str = "") -> list[str]:
 
 def _entry(word: str) -> Entry:
     head, star, number = word.rpartition("*")
-    has_count = bool(star) and (number.isdigit() or head == "local")
-    if has_count and (not number.isdigit() or int(number) == 0):
+    has_count = bool(star) and (number.isdecimal() or head == "local")
+    if has_count and (not number.isdecimal() or int(number) == 0):
         raise ValueError(f"{word!r}: *N needs a number above 0")
     place, count = (head, int(number)) if has_count else (word, 1)
     kind, _, detail = place.partition(":")
     if place == "local":
         return Entry("local", "", count)
-    if kind in ("ssh", "exec") and detail:
-        return Entry("ssh" if kind == "ssh" else "exec", detail, count)
+    if kind == "ssh" and detail.partition("/")[0]:
+        return Entry("ssh", detail, count)
+    if kind == "exec" and detail:
+        return Entry("exec", detail, count)
     raise ValueError(f"{word!r}: write {KINDS}")
