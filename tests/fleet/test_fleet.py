@@ -184,6 +184,20 @@ def test_the_others_continue_without_a_lost_one(local, log):
     assert "worker local-1 was lost" in of_kind(Note, frames)[0].text
 
 
+def test_one_that_never_begins_is_not_waited_for(local, log):
+    def stop_when_connected(fleet: Fleet, frame: Frame) -> None:
+        if isinstance(frame, Connected):  # all are told to begin once this has returned
+            pid = fleet.agents[1].pid
+            assert pid is not None
+            os.kill(pid, signal.SIGSTOP)
+
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=3)
+    frames, running = shared("local*2", plan, log, stop_when_connected, "continue")
+    assert len(of_kind(Started, frames)) == 1
+    assert of_kind(Done, frames)[0].end == "complete"
+    assert [part.lost_at_s is None for part in running.workers()] == [True, False]
+
+
 def test_an_early_end_is_that_of_all(local, log):
     plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=60)
     with begun("local*2") as fleet:

@@ -67,6 +67,8 @@ class _State:
 
     connecting: set[int] = field(default_factory=set)
     begin_ns: int = 0
+    has_begun: bool = False
+    """Whether it was told that all have begun."""
     stopped_by: _Part | None = None
     """The part whose end made the others stop."""
 
@@ -266,10 +268,15 @@ class RunningFleet:
         )
 
     def _started(self) -> Started | None:
-        """Return the beginning of all, by this host's clock, once the last one has begun."""
+        """Return the beginning of all, by this host's clock, once the last one has begun.
+
+        One that was lost is not waited for: it may be the last one.
+        """
         started = [part.started for part in self._parts if part.started]
-        if len(started) < sum(not part.is_over for part in self._parts):
+        is_known = all(part.started or part.is_over for part in self._parts)
+        if self._state.has_begun or not started or not is_known:
             return None
+        self._state.has_begun = True
         first, begin_ns = started[0], self._state.begin_ns
         shift = begin_ns - first.monotonic_ns
         end_ns = first.measure_end_ns
@@ -304,6 +311,8 @@ class RunningFleet:
         text = f"worker {part.agent.name} was lost after {part.lost_at_s:.1f} s: {why}"
         note = Note(at_ns=time.monotonic_ns(), source="workers", text=text)
         yield msgspec.msgpack.encode(note), note
+        if (started := self._started()) is not None:
+            yield msgspec.msgpack.encode(started), started
         if not self._goes_on_without and not self._state.stopped_by:
             self._state.stopped_by = part
             self._send_all("stop")
