@@ -245,6 +245,15 @@ def test_what_is_no_agent_is_refused_by_name(command, why):
     assert why in refused.value.message
 
 
+def test_a_command_that_cannot_be_started_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with (
+        pytest.raises(DbdynoError, match=r"worker h could not be started: .*'ssh'"),
+        begun("ssh:h"),
+    ):
+        pass
+
+
 def test_another_build_is_refused_by_name(monkeypatch):
     monkeypatch.setattr(fleet_module.engine, "build", lambda: "0123456789abcdef")
     refusal = pytest.raises(DbdynoError, match=r"worker local-1 .* has another build")

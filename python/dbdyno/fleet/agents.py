@@ -60,14 +60,18 @@ class Agent:
         self._is_closing = False
         self._words = threading.Lock()
         self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the agent
-        self._process = subprocess.Popen(
-            place.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._printed,
-            bufsize=0,
-            start_new_session=True,  # Ctrl-C of a terminal is for the caller alone
-        )
+        try:
+            self._process = subprocess.Popen(
+                place.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._printed,
+                bufsize=0,
+                start_new_session=True,  # Ctrl-C of a terminal is for the caller alone
+            )
+        except OSError:  # no such command, for one
+            self._printed.close()
+            raise
         assert self._process.stdin is not None
         # So that a plan fits, and nobody waits for an agent that does not read.
         with contextlib.suppress(OSError):

@@ -47,7 +47,14 @@ class Fleet:
     def begin(self) -> None:
         """Start the agents; raise what is wrong with any of them."""
         for number, place in enumerate(self._places):
-            self.agents.append(Agent(number, place, self._arrivals))
+            try:
+                self.agents.append(Agent(number, place, self._arrivals))
+            except OSError as error:
+                raise DbdynoError(
+                    "worker",
+                    f"worker {place.name} could not be started: {error}",
+                    "dbdyno workers list shows each worker's command.",
+                ) from error
         self._await_greetings()
         self.offsets = [best(offsets) for offsets in self._exchanges()]
 
