@@ -75,6 +75,15 @@ def serve(home):
 
 
 @pytest.fixture
+def tokens(tmp_path) -> str:
+    """A file with a token for each right."""
+    file = tmp_path / "tokens"
+    file.write_text("a-token-that-may-change\na-token-that-may-read read-only\n")
+    file.chmod(0o600)
+    return str(file)
+
+
+@pytest.fixture
 def served(serve) -> Served:
     return serve()
 

@@ -13,14 +13,16 @@ from tests.run.test_end_to_end import begin
 from tests.serve.conftest import Served
 from tests.support.patience import PATIENCE_S, wait_until
 
-RUN = ("run", "tpcb", "-s", "1", "-c", "2", "--warmup", "1", "--telemetry", "basic")
+RUN = ("run", "tpcb", "-s", "1", "--warmup", "1")
+FEW = ("-c", "2", "--telemetry", "basic")
+ALL = ("-c", "8", "--telemetry", "full")
 
 
 @contextmanager
-def running(database, seconds):
+def running(database, seconds, observed=FEW):
     """A run in a terminal of its own, from when it has a folder; its name."""
-    target = database.conninfo
-    with begin(*RUN, "-T", str(seconds), "--target", target, "--json") as process:
+    target = ("--target", database.conninfo, "--json")
+    with begin(*RUN, *observed, "-T", str(seconds), *target) as process:
         wait_until(lambda: run_folders() or process.poll() is not None, "a run folder")
         try:
             yield process, run_folders()[-1].name
@@ -105,6 +107,17 @@ def test_the_page_follows_a_run_to_its_report(served, database, visit):
         page.wait_for_selector(".live", state="detached")
         assert page.get_by_text("Throughput", exact=True).first.is_visible()
         assert page.complaints == []
+
+
+def test_who_may_only_read_is_offered_no_stop(serve, database, tokens):
+    served = serve("--token-file", tokens)
+    with running(database, 600) as (_, name):
+        pages = [
+            served.ask(f"/runs/{name}", token=f"a-token-that-may-{right}").text
+            for right in ("change", "read", "change")
+        ]
+    assert ["Stop the run" in page for page in pages] == [True, False, True]
+    assert all("Its log" in page for page in pages)
 
 
 def test_a_page_whose_events_are_held_back_asks_for_the_intervals(served, database, visit):

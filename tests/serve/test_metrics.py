@@ -17,7 +17,7 @@ from dbdyno.model.run import Run
 from dbdyno.run.observer import Observer
 from dbdyno.serve.metrics import exposition
 from tests.run.test_end_to_end import begin, dbdyno
-from tests.serve.test_live import RUN, running
+from tests.serve.test_live import FEW, RUN, running
 from tests.store.hdr import HISTOGRAMS
 from tests.support.patience import PATIENCE_S, eventually
 from tests.support.recordings import MadeRun
@@ -72,7 +72,7 @@ def test_totals_of_a_run_only_rise(served, database):
 
 
 def test_a_run_answers_scrapers_by_itself(home, database):
-    words = (*RUN, "-T", "600", "--target", database.conninfo, "--metrics", ":0")
+    words = (*RUN, *FEW, "-T", "600", "--target", database.conninfo, "--metrics", ":0")
     with begin(*words) as process:
         address = _address(process)
         text = eventually(

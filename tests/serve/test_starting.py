@@ -192,11 +192,8 @@ def test_a_check_of_the_command_line_is_the_answer(served):
     assert answer.json["hint"]
 
 
-def test_changes_need_the_right_and_a_page_of_this_server(serve, tmp_path):
-    file = tmp_path / "tokens"
-    file.write_text("a-token-that-may-change\na-token-that-may-read read-only\n")
-    file.chmod(0o600)
-    served = serve("--token-file", str(file))
+def test_changes_need_the_right_and_a_page_of_this_server(serve, tokens):
+    served = serve("--token-file", tokens)
     cookie = f"dbdyno-{served.place.rpartition(':')[2]}=a-token-that-may-change"
     for headers, code in (
         ({"token": "a-token-that-may-read"}, "read_only"),
@@ -221,7 +218,7 @@ def test_changes_need_the_right_and_a_page_of_this_server(serve, tmp_path):
     own = {"Cookie": cookie, "Sec_Fetch_Site": "same-origin"}
     answer = post(served, f"{RUNS}/last/stop", token="", **own)
     assert answer.json["code"] == "no_longer_running"
-    only = serve("--token-file", str(file), "--read-only")
+    only = serve("--token-file", tokens, "--read-only")
     answer = post(only, f"{RUNS}/last/stop", token="a-token-that-may-change")
     assert answer.json["code"] == "read_only"
 

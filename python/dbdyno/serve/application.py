@@ -17,7 +17,7 @@ from dbdyno.serve.access import Access, RefusedError
 from dbdyno.serve.api import Api
 from dbdyno.serve.changes import Changes
 from dbdyno.serve.live import Live
-from dbdyno.serve.pages import Pages, live_page, now_part
+from dbdyno.serve.pages import Pages, now_part, report_so_far
 from dbdyno.serve.reading import Reader
 from dbdyno.serve.replies import GENERAL, problem_of, problem_reply, wants_page
 from dbdyno.serve.showing import entry_page, problem_page
@@ -26,7 +26,7 @@ from dbdyno.serve.showing import entry_page, problem_page
 def application(histograms: Histograms, access: Access) -> ASGIApp:
     """Everything that the server answers."""
     reader = Reader(histograms)
-    live = Live(histograms, live_page, now_part)
+    live = Live(histograms, report_so_far, now_part)
     routes = [
         Route("/healthz", _healthy),
         *Api(reader, live).routes(),

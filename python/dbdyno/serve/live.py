@@ -10,7 +10,7 @@ import asyncio
 import time
 import traceback
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -21,6 +21,7 @@ from msgspec import Struct
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import Explanation
 from dbdyno.model.run import Histograms, Run
+from dbdyno.report.content import HeadLine
 from dbdyno.serve.intervals import intervals_of
 from dbdyno.serve.reading import run_named
 from dbdyno.store.errors import LeftOut
@@ -63,9 +64,12 @@ class Thrifty(Generic[Made]):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What a run has shown so far."""
+    """What a run has shown so far, for all who look."""
 
-    page: str
+    title: str
+    head: Sequence[HeadLine]
+    body: str
+    """HTML."""
     explanation: Explanation
 
 

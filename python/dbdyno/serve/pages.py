@@ -93,7 +93,17 @@ class Pages:
         live = await self._live.run(run_id)
         if live is not None:
             report = await run_in_threadpool(live.report.of, live.run)
-            return html_reply(report.page)
+            return html_reply(
+                shown(
+                    "live.html",
+                    title=report.title,
+                    head=report.head,
+                    now=Markup(await run_in_threadpool(live.now.of, live.run)),
+                    body=Markup(report.body),  # both were escaped when they were made
+                    run_id=live.run_id,
+                    may_change=self._access.may_change(request),
+                )
+            )
         page = await run_in_threadpool(self._reader.made, _report, run_id)
         return html_reply(page, policy=REPORT_POLICY)
 
@@ -153,20 +163,12 @@ class Pages:
         return Response(bundle("live"), media_type="text/javascript")
 
 
-def live_page(run: Run) -> Report:
-    """The page of a run that goes on, and what it has shown so far."""
+def report_so_far(run: Run) -> Report:
+    """What a run that goes on has shown so far."""
     page = run_page(run)
     kept = [section for section in page.sections if section.id not in NOW]
-    return Report(
-        page=shown(
-            "live.html",
-            title=page.title,
-            page=structs.replace(page, sections=kept),
-            run_id=run.record.run_id,
-            now=Markup(now_part(run)),  # escaped when it was made
-        ),
-        explanation=explain(run),
-    )
+    body = shown("so-far.html", page=structs.replace(page, sections=kept))
+    return Report(title=page.title, head=page.head, body=body, explanation=explain(run))
 
 
 def now_part(run: Run) -> str:
