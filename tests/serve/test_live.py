@@ -109,6 +109,78 @@ def test_the_page_follows_a_run_to_its_report(served, database, visit):
         assert page.complaints == []
 
 
+def test_the_page_shows_why_while_it_happens(served, database, connection, visit, axe):
+    """Eight clients want one row, and a checkpoint happens: all is drawn, on every screen."""
+    with running(database, 600, ALL) as (_, name):
+        wait_until(lambda: len(measured(served, name)) > 1, "measurement")
+        connection.execute("checkpoint")
+        wait_until(lambda: len(measured(served, name)) > 9, "the checkpoint, and what follows")
+        sizes = ((1440, "light"), (768, "dark"), (390, "light"))
+        pages = wide, _, narrow = [visit(served.url, *size) for size in sizes]
+        for page in pages:
+            page.goto(f"http://{served.place}/runs/{name}")
+        for section, *words in SHOWN:
+            said = wide.locator(f"section#{section}").inner_text()
+            assert [word for word in words if word not in said] == [], section
+        for section in DRAWN:
+            marks = wide.locator(f"section#{section} svg").first.locator("path, rect, image")
+            assert marks.count() > 0, section
+        assert wide.get_by_role("heading", name="Doubts", exact=True).is_visible()
+        so_far = wide.get_by_role("main").inner_text().lower()
+        doubts = served.ask(f"/api/v1/runs/{name}").json["doubts"]
+        assert any(doubt.partition(":")[0] in so_far for doubt in doubts)
+        wait_until(lambda: rate_shown(wide) in rates(served, name), "a rate that was measured")
+        queue = wide.locator("section#queue-now")
+        wait_until(lambda: " × UPDATE pgbench_" in queue.inner_text(), "a queue")
+        for page in pages:
+            width = page.viewport_size["width"]
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            found = page.evaluate(axe + "\n;axe.run().then((found) => found.violations)")
+            assert [(fault["id"], fault["nodes"][0]["html"]) for fault in found] == [], width
+        wait_until(lambda: is_on_stop(narrow), "the button, by keyboard")
+        narrow.keyboard.press("Enter")
+        for page in pages:
+            page.wait_for_selector(".live", state="detached")
+            assert page.complaints == []
+
+
+SHOWN = (
+    ("waits", "were working or waiting: lock"),
+    ("locks", "UPDATE pgbench_branches"),
+    ("log", "telemetry: "),
+    ("findings", "Row-lock convoy on pgbench_branches"),
+    ("server-cpu", "sessions of the load", "Server CPU time by subsystem", "execution"),
+    ("throughput", "transactions per second"),
+    ("events", "checkpoint"),
+    ("heat-map", "the fullest bucket starts at"),
+    ("statements", "of it waiting for locks"),
+)
+"""The sections of a live page, and what is in them of this run."""
+DRAWN = ("waits", "locks", "server-cpu", "throughput", "heat-map", "statements")
+
+
+def measured(served, name):
+    intervals = served.ask(f"/api/v1/runs/{name}/intervals").json["intervals"]
+    return [one for one in intervals if one["phase"] == "measure"]
+
+
+def rates(served, name):
+    found = [one["tps"] for one in measured(served, name)]
+    return {f"{tps:.0f}" if tps >= 99.95 else f"{tps:.3g}" for tps in found}
+
+
+def rate_shown(page):
+    return "".join(page.locator("[data-live=tps]").inner_text().split())
+
+
+def is_on_stop(page):
+    """Whether the button has the focus; else the next element gets it."""
+    if page.evaluate("document.activeElement.innerText") == "Stop the run":
+        return True
+    page.keyboard.press("Tab")
+    return False
+
+
 def test_who_may_only_read_is_offered_no_stop(serve, database, tokens):
     served = serve("--token-file", tokens)
     with running(database, 600) as (_, name):
