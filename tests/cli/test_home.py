@@ -23,7 +23,9 @@ def test_everything_has_its_number_its_size_and_what_removes_it(capsys, home):
     download = home / "binaries" / "postgres-17.1"
     download.mkdir(parents=True)
     (download / "postgres").write_bytes(b"x" * 100_000)
+    (home / "started" / "20250102-030405-run-tpcb-0a1b").mkdir(parents=True)
     found = home_folders(capsys)
+    assert found["started from the page"]["number"] == 1
     assert found["runs"]["number"] == 1
     assert found["runs"]["bytes"] > 0
     assert found["runs"]["folder"] == str(runs_folder())

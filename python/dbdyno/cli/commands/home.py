@@ -65,6 +65,7 @@ def _stored() -> Iterator[StoredData]:
     yield _found("prepared data sets", folder_of_all() / "data", "dbdyno data prune --older 30d")
     yield _found("kept servers", place_of("servers", identity), "dbdyno server stop NAME")
     yield _found("private servers", place_of("private", identity), "the end of their run")
+    yield _found("started from the page", folder_of_all() / "started", "later starts: 50 are kept")
     yield _found("downloaded servers", folder_of_all() / "binaries", "removing their folder")
 
 
