@@ -125,29 +125,20 @@ class Api:
         self._live = live
         self.operations = [
             Operation(path="/runs", answer=self.runs, takes=RunQuery, returns=RunList),
-            Operation(
-                path="/runs",
-                method="POST",
-                answer=self.start,
-                body=RunRequest,
-                returns=Started,
-                status=HTTPStatus.ACCEPTED,
-            ),
-            Operation(
-                path="/searches",
-                method="POST",
-                answer=self.start_search,
-                body=SearchRequest,
-                returns=Started,
-                status=HTTPStatus.ACCEPTED,
-            ),
-            Operation(
-                path="/studies",
-                method="POST",
-                answer=self.start_study,
-                body=StudyRequest,
-                returns=Started,
-                status=HTTPStatus.ACCEPTED,
+            *(
+                Operation(
+                    path=path,
+                    method="POST",
+                    answer=answer,
+                    body=body,
+                    returns=Started,
+                    status=HTTPStatus.ACCEPTED,
+                )
+                for path, answer, body in (
+                    ("/runs", self.start, RunRequest),
+                    ("/searches", self.start_search, SearchRequest),
+                    ("/studies", self.start_study, StudyRequest),
+                )
             ),
             Operation(path="/started/{start_id}", answer=self.started, returns=Started),
             Operation(

@@ -28,15 +28,31 @@ _SPAN = re.compile(r"\d+(\.\d+)?(ms|s|m|min|h)?", re.ASCII)
 _TAG = re.compile(r"[\w.-]+=[^\x00-\x1f]{1,100}")
 
 
-class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A run to be started: each field is the option of ``dbdyno run`` with its name."""
+class _LoadRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run and a search have in common: a load on a server."""
 
-    kind: ClassVar[Kind] = "run"
     workload: str
     server: str = "postgres"
     """A product, for a private server, or the name of a kept one."""
     scale: int | None = None
     clients: int | None = None
+    time: str
+
+    def check(self) -> None:
+        """Refuse what is no name and no value."""
+        _check_names(workload=self.workload, server=self.server)
+        if not _SPAN.fullmatch(self.time):
+            raise DbdynoError("usage", f"{self.time!a} is no length of time", "Write 30s or 5m.")
+
+    def options(self) -> list[str]:
+        """The options that both commands have."""
+        return _options(server=self.server, scale=self.scale, clients=self.clients, time=self.time)
+
+
+class RunRequest(_LoadRequest, frozen=True, kw_only=True):
+    """A run to be started: each field is the option of ``dbdyno run`` with its name."""
+
+    kind: ClassVar[Kind] = "run"
     time: str = "30s"
     rate: float | None = None
     telemetry: str | None = None
@@ -44,8 +60,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     def check(self) -> None:
         """Refuse what is no name and no value."""
-        _check_names(workload=self.workload, server=self.server)
-        _check_span(self.time)
+        super().check()
         if self.telemetry not in (None, "off", "basic", "full"):
             raise DbdynoError("usage", "telemetry is off, basic or full")
         for tag in self.tags:
@@ -54,36 +69,24 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     def words(self) -> list[str]:
         """The words of the command line after ``dbdyno``."""
-        options = _options(
-            server=self.server,
-            scale=self.scale,
-            clients=self.clients,
-            time=self.time,
-            rate=self.rate,
-            telemetry=self.telemetry,
-        )
-        return ["run", self.workload, *options, *(f"--tag={tag}" for tag in self.tags)]
+        own = _options(rate=self.rate, telemetry=self.telemetry)
+        tags = [f"--tag={tag}" for tag in self.tags]
+        return ["run", self.workload, *self.options(), *own, *tags]
 
 
-class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SearchRequest(_LoadRequest, frozen=True, kw_only=True):
     """A search for the highest rate: each field is the option of ``dbdyno search``."""
 
     kind: ClassVar[Kind] = "search"
-    workload: str
     slo: list[str]
     """Objectives, such as p99<10ms: all must be met."""
-    server: str = "postgres"
-    """A product, for a private server, or the name of a kept one."""
-    scale: int | None = None
-    clients: int | None = None
     time: str = "10s"
     """For each rate."""
     rate_max: float | None = None
 
     def check(self) -> None:
         """Refuse what is no name and no value."""
-        _check_names(workload=self.workload, server=self.server)
-        _check_span(self.time)
+        super().check()
         for text in self.slo:
             try:
                 objective(text)
@@ -92,14 +95,9 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     def words(self) -> list[str]:
         """The words of the command line after ``dbdyno``."""
-        options = _options(
-            server=self.server,
-            scale=self.scale,
-            clients=self.clients,
-            time=self.time,
-            rate_max=self.rate_max,
-        )
-        return ["search", self.workload, *(f"--slo={text}" for text in self.slo), *options]
+        objectives = [f"--slo={text}" for text in self.slo]
+        own = _options(rate_max=self.rate_max)
+        return ["search", self.workload, *objectives, *self.options(), *own]
 
 
 class StudyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -165,11 +163,6 @@ def _check_names(**given: str) -> None:
     for field, name in given.items():
         if name not in known[field]:
             raise DbdynoError("usage", f"no {field} {name!a}", nearest(name, known[field]))
-
-
-def _check_span(text: str) -> None:
-    if not _SPAN.fullmatch(text):
-        raise DbdynoError("usage", f"{text!a} is no length of time", "Write 30s or 5m.")
 
 
 def _options(**given: object) -> list[str]:
