@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -332,18 +332,19 @@ def _lines(entries: Sequence[_Entry], columns: int | None) -> Iterator[Line]:
 
 def _fitting(entries: Sequence[_Entry], room: int | None) -> list[tuple[str, ...]]:
     """Return headings and cells of the columns for which there is room, but for empty ones."""
-    columns = [
-        [
-            column.heading,
-            # Of a group, the entry knows the text; there may be thousands of runs.
-            *(column.cell(one.run) if one.number == 1 else one.cell(name) for one in entries),
-        ]
-        for name, column in _COLUMNS.items()
-    ]
-    filled = [column for column in columns if any(column[1:])]
-    ends = accumulate(max(map(len, column)) + _GAP for column in filled)
-    fitting = sum(room is None or end - _GAP <= room for end in ends)
-    return list(zip(*filled[: max(fitting, _ALWAYS)], strict=True))
+    fitting: list[list[str]] = []
+    width = -_GAP
+    for name, (heading, cell) in _COLUMNS.items():
+        # Of a group, the entry knows the text. There may be thousands of runs: no text is made
+        # that has no room.
+        cells = [cell(one.run) if one.number == 1 else one.cell(name) for one in entries]
+        if not any(cells):
+            continue
+        width += max(len(heading), *map(len, cells)) + _GAP
+        if room is not None and width > room and len(fitting) >= _ALWAYS:
+            break
+        fitting.append([heading, *cells])
+    return list(zip(*fitting, strict=True))
 
 
 def _cut_within(name: str, room: int) -> str:
