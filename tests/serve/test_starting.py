@@ -217,7 +217,7 @@ def test_changes_need_the_right_and_a_page_of_this_server(serve, tokens):
     assert [folder.name for folder in run_folders()] == [name]
     own = {"Cookie": cookie, "Sec_Fetch_Site": "same-origin"}
     answer = post(served, f"{RUNS}/last/stop", token="", **own)
-    assert answer.json["code"] == "no_longer_running"
+    assert (answer.status, answer.json["code"]) == (409, "no_longer_running")
     only = serve("--token-file", tokens, "--read-only")
     answer = post(only, f"{RUNS}/last/stop", token="a-token-that-may-change")
     assert answer.json["code"] == "read_only"

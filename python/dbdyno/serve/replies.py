@@ -13,6 +13,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.serve.access import RefusedError
 
 _STATUS_OF = {
+    "no_longer": HTTPStatus.CONFLICT,
     "no_": HTTPStatus.NOT_FOUND,
     "running": HTTPStatus.CONFLICT,
     "busy": HTTPStatus.CONFLICT,
@@ -21,7 +22,8 @@ _STATUS_OF = {
     "ambiguous": HTTPStatus.BAD_REQUEST,
     "unknown_": HTTPStatus.BAD_REQUEST,
 }
-"""By how an error's code begins; others are about what was asked for: it cannot be shown."""
+"""By how an error's code begins, in this order; others are about what was asked for: it cannot be
+shown."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
