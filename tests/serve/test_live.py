@@ -215,7 +215,7 @@ def test_the_page_of_a_run_reads_without_scripts(served, database, visit):
 
 
 def test_streams_are_bounded(served, database):
-    with running(database, 600) as (_, name):
+    with running(database, 600) as (process, name):
         opened = []
         try:
             for _ in range(STREAMS_MAX):
@@ -238,6 +238,11 @@ def test_streams_are_bounded(served, database):
                 assert refused.recv(12) == b"HTTP/1.1 503"
             assert served.ask("/healthz").status == 200
             assert served.ask("/").status == 200
+            # And the run is measured on, and can be read.
+            before = len(measured(served, name))
+            wait_until(lambda: len(measured(served, name)) > before + 1, "further intervals")
+            assert all(one["tps"] > 0 for one in measured(served, name)[before:])
+            assert process.poll() is None
         finally:
             for connection in opened:
                 connection.close()
