@@ -8,6 +8,7 @@ import pytest
 from dbdyno.peers.pgbench.program import main
 from dbdyno.servers.base import Server
 from tests.peers.side_by_side import PGBENCH, Outcome, outcome
+from tests.support.ended import OF_THE_MACHINE
 
 GIVEN = [
     *("-n", "-t", "1", "-D", "word=bla", "-D", "yes=on", "-D", "no=of", "-D", "none=null"),
@@ -161,6 +162,14 @@ def test_an_error_ends_a_run_with_pgbench_s_code_and_count(
     last = "pgbench: error: Run was aborted; the above results are incomplete.\n"
     assert mine.err.endswith(last)
     assert theirs.err.endswith(last)
+    if "set" in text or "\\" in text:
+        assert errors(mine) == errors(theirs)
+
+
+def errors(ended: Outcome) -> list[str]:
+    """What the program says, without what is of the host."""
+    lines = (line.partition("pgbench: error: ")[2] for line in ended.err.splitlines())
+    return [line for line in lines if line and not line.startswith(OF_THE_MACHINE)]
 
 
 def test_exit_on_abort_ends_the_run_of_all_clients_without_a_summary(

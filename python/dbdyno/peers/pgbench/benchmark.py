@@ -14,6 +14,7 @@ from dbdyno.peers.command_line import RefusalError
 from dbdyno.peers.pgbench.builtin_scripts import Builtin, find_builtin
 from dbdyno.peers.pgbench.command import TRANSACTIONS_DEFAULT, Command
 from dbdyno.peers.pgbench.database import Tables, connected_to, read_tables, target_of, vacuum
+from dbdyno.peers.pgbench.error_words import GivenUp, abortion, given_up, refusal
 from dbdyno.peers.pgbench.options import ChosenScript
 from dbdyno.peers.pgbench.progress import BenchmarkProgress, aborts
 from dbdyno.peers.pgbench.summary import ShownScript, Summary
@@ -51,7 +52,7 @@ def benchmark(command: Command, streams: Streams, version: str) -> int:
     try:
         job = check(request.items, request.options, tools, streams.say)
     except DbdynoError as problem:
-        raise RefusalError(*(f"error: {line}" for line in problem.message.split("\n"))) from None
+        raise refusal(problem.message) from None
     if command.seed:
         streams.say(f"setting random seed to {job.seed}")
     tables = _begun(command, streams, version)
@@ -71,7 +72,7 @@ def benchmark(command: Command, streams: Streams, version: str) -> int:
     ]
     lines = Summary(command, recording, tables, scripts, progress.retried).lines()
     streams.result("".join(f"{line}\n" for line in lines))
-    return _exit_code(command, recording, streams)
+    return _exit_code(command, request.order, recording, streams)
 
 
 def _begun(command: Command, streams: Streams, version: str) -> Tables:
@@ -161,16 +162,31 @@ def _show_debugging(recording: Run, streams: Streams) -> None:
                 streams.aside(f"{found[0]}\n")
 
 
-def _exit_code(command: Command, recording: Run, streams: Streams) -> int:
+def _exit_code(command: Command, order: tuple[int, ...], recording: Run, streams: Streams) -> int:
     record = recording.record
     _say_failures(command, recording, streams)
     is_ended = record.status != "done"
     for reason in record.invalid_reasons:
-        streams.say(f"{'error' if is_ended else 'warning'}: {reason}")
+        one = given_up(reason)
+        for line in _abortion(one, order, recording) if one else [reason]:
+            streams.say(f"{'error' if is_ended else 'warning'}: {line}")
     if is_ended or any(aborts(command, failure) for failure in _failures(recording)):
         streams.say("error: Run was aborted; the above results are incomplete.")
         return ABORTED
     return 0
+
+
+def _abortion(one: GivenUp, order: tuple[int, ...], recording: Run) -> list[str]:
+    number = [script.name for script in recording.plan.scripts].index(one.script)
+    texts = recording.statement_texts
+    own = texts.where(texts.script == number)
+    statements = [*zip(own.line.tolist(), own.sql.tolist(), strict=True)]
+    meta_commands = [
+        (line, text.strip())
+        for line, text in enumerate(recording.plan.scripts[number].text.splitlines(), 1)
+        if re.match(r"\s*\\(?![ga]set\b)", text)
+    ]
+    return abortion(one, order.index(number), sorted([*statements, *meta_commands]))
 
 
 def _failures(recording: Run) -> Sequence[FailureCount]:
@@ -179,7 +195,11 @@ def _failures(recording: Run) -> Sequence[FailureCount]:
 
 
 def _say_failures(command: Command, recording: Run, streams: Streams) -> None:
+    reasons = map(given_up, recording.record.invalid_reasons)
+    said = {one.message for one in reasons if one}
     for failure in _failures(recording):
+        if failure.message in said:
+            continue
         if command.verbose_errors or failure.failure_class not in ("serialization", "deadlock"):
             severity = "ERROR:  " if len(failure.code) == SQLSTATE else ""
             place = _place(recording, failure)

@@ -466,8 +466,8 @@ DIFFERENCES = {
     "those of one thread.",
     "A run": "is recorded, with the telemetry of dbdyno run: dbdyno runs lists it, dbdyno explain "
     "last explains it. That it is not valid is a warning, and no exit code.",
-    "Errors in scripts": "are all reported, in dbdyno's words with file, line and column; pgbench "
-    "ends with the first. The exit code is the same.",
+    "Errors in scripts": "are those of pgbench. A caret stands where the error begins: pgbench's "
+    "stands where it ends. Instead of the number of a command, the line of the script is named.",
     "Errors that pgbench meets while a script runs": "are found before it runs where they can be: "
     "a variable that nothing sets, a name that no variable can have, a pipeline that is opened "
     "twice, not closed or asked for with -M simple. The exit code is then 1, as for other errors "
