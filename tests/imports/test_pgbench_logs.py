@@ -61,6 +61,22 @@ def test_outcomes_scripts_lags_and_tries_are_counted():
     assert run.duration_s == pytest.approx(2.401)
 
 
+@pytest.mark.parametrize("more", ["", " 17", " 0 3"])
+@pytest.mark.parametrize("words", [0, 5])
+def test_lines_that_are_read_at_once_are_as_if_read_one_by_one(more, words):
+    outcomes = ["skipped", "serialization", "deadlock", "other", "failed"][:words]
+    lines = [
+        f"{n % 3} {n // 3} {outcomes[n % 50] if n % 50 < words else n * n % 70_001} {n % 2} "
+        f"{1795895601 + n // 700} {n % 700}{more}\n"
+        for n in range(9000)
+    ]
+    at_once = run_of("".join(lines))
+    assert at_once.ok == 9000 * (50 - words) // 50
+    # A line that is none of a log: all are looked at.
+    (one_by_one,) = read("".join([*lines, "1 2 3\n"])).all_runs()
+    assert at_once == one_by_one
+
+
 def test_whole_seconds_are_intervals():
     lines = [f"0 {n} 500 0 {1795895601 + n // 7} {n % 7 * 100000}" for n in range(35)]
     tables = tables_of(run_of("\n".join(lines) + "\n"))

@@ -10,10 +10,10 @@ from dbdyno.imports.imported_run import ImportedRun
 from dbdyno.imports.readers.benchbase import BenchbaseReader
 from dbdyno.imports.readers.hammerdb import HammerdbReader
 from dbdyno.imports.readers.pgbench import PgbenchReader
-from dbdyno.imports.readers.pgbench_logs import Log, log_of
+from dbdyno.imports.readers.pgbench_logs import Log, TransactionLog, log_of, parted
 from dbdyno.imports.readers.reader import Reader
 from dbdyno.imports.readers.sysbench import SysbenchReader
-from dbdyno.imports.text import Line, lines, plain
+from dbdyno.imports.text import Line, lines, pieces, plain
 
 READERS: tuple[Callable[[], Reader], ...] = (
     PgbenchReader,
@@ -50,26 +50,35 @@ def read_text(
     of_other_threads: Log | None = None,
 ) -> ReadText:
     """Read the runs of a text."""
-    read = lines(file)
-    first = next((line for line in read if line.text.strip()), None)
-    if first is None:
-        return ReadText([], [])
-    if (log := log_of(first)) is not None:
-        if type(log) is type(of_other_threads):
-            log = of_other_threads
-        return _read_log(log, chain([first], read), report)
-    return _read_lines(chain([first], read), report)
+    text = pieces(file)
+    head = next(text, "")
+    first = next((line for line in lines([head]) if line.text.strip()), None)
+    log = log_of(first) if first else None
+    if log is None:
+        return _read_lines(lines(chain([head], text)), report)
+    if type(log) is type(of_other_threads):
+        log = of_other_threads
+    return _read_log(log, chain([head], text), report)
 
 
-def _read_log(log: Log, read: Iterable[Line], report: Report) -> ReadText:
-    others = 0
-    for line in read:
-        if line.is_whole and log.is_line(line.text):
-            log.add(line.text)
-        else:
-            others += bool(line.text.strip())
-        if line.number % REPORT_LINES == 0:
-            report(line.number, 1)
+def _read_log(log: Log, text: Iterable[str], report: Report) -> ReadText:
+    number = reported = others = 0
+    for piece in text:
+        rest = piece
+        if isinstance(log, TransactionLog):
+            rest, rows = parted(piece)
+            if rows is not None:
+                log.add_rows(rows)
+                number += len(rows)
+        for line in lines([rest]):
+            number += 1
+            if line.is_whole and log.is_line(line.text):
+                log.add(line.text)
+            else:
+                others += bool(line.text.strip())
+        if number // REPORT_LINES > reported:
+            reported = number // REPORT_LINES
+            report(number, 1)
     notes = [f"{others} lines are none of a log, or cut off: they are left out"] if others else []
     return ReadText([], notes, log)
 

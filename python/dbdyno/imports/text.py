@@ -7,7 +7,7 @@ them. Here it is removed, as far as no tool prints it itself.
 import codecs
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple
 
 from dbdyno.store.secrets import without_password
@@ -53,20 +53,33 @@ class Line(NamedTuple):
     is_whole: bool = True
 
 
-def lines(file: IO[bytes]) -> Iterator[Line]:
-    """Yield the lines of a text in UTF-8, UTF-16 or, byte by byte, in Latin-1."""
-    number, rest = 0, ""
+def pieces(file: IO[bytes]) -> Iterator[str]:
+    """Yield a text in UTF-8, UTF-16 or, byte by byte, in Latin-1, in pieces of whole lines.
+
+    The last piece may end within a line.
+    """
+    rest = ""
     for block in _decoded(file):
-        *whole, rest = _ENDS.split(rest + block)
-        # A carriage return at the end of a block may be the first half of an end.
-        if whole and block.endswith("\r"):
-            rest, whole = f"{whole[-1]}\r", whole[:-1]
-        for text in whole:
+        text = rest + block
+        # A carriage return at the end may be the first half of an end.
+        end = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
+        if end:
+            yield text[:end]
+        rest = text[end:][: 2 * LINE_MAX]
+    if rest:
+        yield rest
+
+
+def lines(text: Iterable[str]) -> Iterator[Line]:
+    """Yield the lines of the pieces of a text."""
+    number = 0
+    for piece in text:
+        *whole, rest = _ENDS.split(piece)
+        for line in whole:
             number += 1
-            yield Line(number, text[:LINE_MAX])
-        rest = rest[: 2 * LINE_MAX]
-    if ended := rest.removesuffix("\r"):
-        yield Line(number + 1, ended[:LINE_MAX], is_whole=ended != rest)
+            yield Line(number, line[:LINE_MAX])
+        if rest:
+            yield Line(number + 1, rest[:LINE_MAX], is_whole=False)
 
 
 def _decoded(file: IO[bytes]) -> Iterator[str]:

@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dbdyno.imports.imported_run import ImportedRun, ImportedScript, Part
 from dbdyno.imports.text import Line
 
@@ -20,6 +23,10 @@ _SAMPLED_MAX = 0.95
 """A log with fewer of the numbers of its transactions is a sample."""
 _LAG_MIN_US = 10_000
 """No transaction is tried so often: in a seventh column this is a lag."""
+_COLUMNS = 6
+"""Of each line of a transaction; up to two more follow."""
+_DIGITS_MAX = 15
+"""Of a number that is certainly read without a loss."""
 _FAILED = ("failed", "serialization", "deadlock", "other")
 _TRANSACTION = re.compile(
     rf"\d+ \d+ (?:\d+|skipped|{'|'.join(_FAILED)}) \d+ \d{{9,10}} \d{{1,6}}(?: \d+){{0,2}}"
@@ -41,6 +48,19 @@ class Latencies:
         self.max_us = max(self.max_us, latency_us)
         shift = max(latency_us.bit_length() - _BITS, 0)
         self._buckets[shift, latency_us >> shift] += 1
+
+    def add_all(self, latencies_us: NDArray[np.int64]) -> None:
+        """Count many."""
+        if not len(latencies_us):
+            return
+        self.count += len(latencies_us)
+        self.total_us += int(latencies_us.sum())
+        self.max_us = max(self.max_us, int(latencies_us.max()))
+        _, lengths = np.frexp(latencies_us.astype(float))
+        shifts = np.maximum(lengths - _BITS, 0)
+        places, numbers = np.unique(shifts << _BITS | latencies_us >> shifts, return_counts=True)
+        for place, number in zip(places.tolist(), numbers.tolist(), strict=True):
+            self._buckets[place >> _BITS, place & ((1 << _BITS) - 1)] += number
 
     def named_ms(self) -> dict[str, float]:
         """Mean, percentiles and maximum by the names of ``Latency``; nothing without any."""
@@ -98,6 +118,30 @@ class TransactionLog:
         if len(more) == 2:
             self._retried += more[1] != "0"
         self._seventh_max = max([self._seventh_max, *map(int, more[:1])])
+
+    def add_rows(self, rows: NDArray[np.int64]) -> None:
+        """Count many lines of transactions that all succeeded."""
+        client, number, latency_us, script, second, microsecond = rows.T[:_COLUMNS]
+        ended_us = second * 1_000_000 + microsecond
+        self.lines += len(rows)
+        self._columns.add(rows.shape[1] - _COLUMNS)
+        for one in np.unique(client).tolist():
+            numbers = number[client == one]
+            first, last = int(numbers.min()), int(numbers.max())
+            known = self._numbers.get(one, (first, last))
+            self._numbers[one] = min(first, known[0]), max(last, known[1])
+        self.latencies.add_all(latency_us)
+        for one in np.unique(script).tolist():
+            self._of_scripts.setdefault(one, Latencies()).add_all(latency_us[script == one])
+        seconds, counts = np.unique(second, return_counts=True)
+        self._of_seconds.update(dict(zip(seconds.tolist(), counts.tolist(), strict=True)))
+        began_us = int((ended_us - latency_us).min())
+        self._began_us = min(self._began_us, began_us) if self._began_us else began_us
+        self._ended_us = max(self._ended_us, int(ended_us.max()))
+        if rows.shape[1] > _COLUMNS:
+            self._seventh_max = max(self._seventh_max, int(rows[:, _COLUMNS].max()))
+        if rows.shape[1] == _COLUMNS + 2:
+            self._retried += int(np.count_nonzero(rows[:, _COLUMNS + 1]))
 
     def run(self) -> ImportedRun:
         """The run that they tell of."""
@@ -213,6 +257,45 @@ class AggregatedLog:
                 printed["mean_ms"] = total_us / number / 1e3
             run.parts.append(Part(0, printed))
         return run
+
+
+_OF_NUMBERS = np.isin(np.arange(256), [*b"0123456789 \n"])
+
+
+def parted(piece: str) -> tuple[str, NDArray[np.int64] | None]:
+    """Part a piece of a log of transactions: what must be read line by line, and the other rows.
+
+    Most lines have nothing but numbers, which are read at once in a tenth of the time. There are no
+    rows if those lines are not all of the same shape.
+    """
+    codes = np.frombuffer(piece.encode(), np.uint8)
+    ends = np.flatnonzero(codes == ord("\n"))
+    if not len(ends) or codes[-1] != ord("\n"):
+        return piece, None
+    with_words = np.unique(np.searchsorted(ends, np.flatnonzero(~_OF_NUMBERS[codes])))
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    is_of_words = np.zeros(len(codes) + 1, np.int8)
+    is_of_words[begins[with_words]] += 1
+    is_of_words[ends[with_words] + 1] -= 1
+    words = np.cumsum(is_of_words[:-1], dtype=np.int8).astype(bool)
+    rows = _rows_of(codes[~words])
+    return (piece, None) if rows is None else (codes[words].tobytes().decode(), rows)
+
+
+def _rows_of(codes: NDArray[np.uint8]) -> NDArray[np.int64] | None:
+    """Return the numbers of lines of numbers; None if one of them is none of a log."""
+    gaps = np.flatnonzero(codes < ord("0"))
+    lengths = np.diff(gaps, prepend=-1) - 1
+    if not len(gaps) or lengths.min() < 1 or lengths.max() > _DIGITS_MAX:
+        return None
+    ends = np.flatnonzero(codes[gaps] == ord("\n"))
+    columns = int(ends[0]) + 1
+    if not _COLUMNS <= columns <= _COLUMNS + 2 or (np.diff(ends, prepend=-1) != columns).any():
+        return None
+    second_digits, microsecond_digits = lengths.reshape(-1, columns).T[4:6]
+    if second_digits.min() < 9 or second_digits.max() > 10 or microsecond_digits.max() > 6:
+        return None
+    return np.fromstring(codes.tobytes(), dtype=np.int64, sep=" ").reshape(-1, columns)
 
 
 Log: TypeAlias = TransactionLog | AggregatedLog
