@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": {"analysis", "answers", "errors", "explain", "layout", "model", "formatting"},
     "store": {"databases", "errors", "home", "model"},
     "telemetry": {"databases", "engine", "host", "model"},
-    "imports": {"analysis", "databases", "explain", "model", "store"},
+    "imports": {"analysis", "databases", "explain", "model", "store", "formatting"},
     "run": {
         "analysis",
         "databases",

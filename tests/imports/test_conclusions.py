@@ -13,8 +13,10 @@ import pytest
 from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import NotFound
 from dbdyno.explain.rules.statement_queue import StatementQueue
+from dbdyno.formatting import plain
 from dbdyno.imports.reading import read_text
 from dbdyno.imports.recording import run_of
+from dbdyno.imports.several_runs import together
 from dbdyno.model.run import Run
 from dbdyno.run.tools import engine_tools
 
@@ -144,3 +146,43 @@ def test_the_average_and_the_extremes_of_progress_lines_are_those_of_the_text():
     (run,) = runs((TEXTS / "9.4-progress-and-lag.txt").read_text())
     found = run.record.throughput_tps
     assert (found.value, found.min, found.max) == (51198.113042, 27666.4, 65708.0)
+
+
+def test_the_runs_of_one_text_say_together_where_the_peak_is():
+    page = "\n\n".join(text_of(clients, BESIDE, tps) for clients, _, _, tps in PUBLISHED)
+    (found,) = together(read_text(io.BytesIO(page.encode())).runs)
+    assert found.tps == {clients: tps for clients, _, _, tps in PUBLISHED}
+    assert plain(found.sentence) == (
+        "tpcb, 1 to 800 clients: throughput is highest at 10 (1 517 TPS), and 83.9 % lower at 800; "
+        "one run of each, so how much of this is chance is not known"
+    )
+
+
+VOLUME = [(100, 669_876), (1_000, 634_041), (10_000, 606_259)]
+"""Selects by key on ten million to a billion rows."""
+
+
+def test_the_runs_of_one_text_say_together_what_more_data_costs():
+    page = "\n\n".join(
+        text_of(48, BESIDE, tps).replace("scaling factor: 1\n", f"scaling factor: {scale}\n")
+        for scale, tps in VOLUME
+    )
+    (found,) = together(read_text(io.BytesIO(page.encode())).runs)
+    assert found.curve.exponent.value == pytest.approx(math.log10(606_259 / 669_876) / 2)
+    assert plain(found.sentence).startswith(
+        "tpcb, scale 100 to 10000: ten times the data changes throughput by −4.87 %"
+    )
+    assert found.sentence.endswith(
+        "each size was measured once, so noise cannot be told from a bend"
+    )
+
+
+@pytest.mark.parametrize("rates", [[230_853, 244_917, 233_554], [230_853, 244_917]])
+def test_what_is_chance_is_no_slope(rates):
+    page = "\n\n".join(
+        text_of(48, BESIDE, tps).replace("scaling factor: 1\n", f"scaling factor: {scale}\n")
+        for scale, tps in zip((100, 1_000, 10_000), rates, strict=False)
+    )
+    found = [*together(read_text(io.BytesIO(page.encode())).runs)]
+    assert all("which includes no change" in one.sentence for one in found)
+    assert len(found) == (len(rates) == 3)

@@ -11,12 +11,13 @@ from cyclopts import Parameter
 from msgspec.structs import replace
 
 from dbdyno.cli.app import Json, command
-from dbdyno.cli.output import Exit, print_aside, print_json, print_table
+from dbdyno.cli.output import Exit, print_aside, print_json, print_result, print_table
 from dbdyno.cli.progress import StatusLine
 from dbdyno.errors import DbdynoError, why_unreadable
 from dbdyno.formatting import counted, milliseconds, tps
 from dbdyno.imports.reading import ReadText, read_text
 from dbdyno.imports.recording import keep, run_of
+from dbdyno.imports.several_runs import together
 from dbdyno.model.record import RunRecord
 from dbdyno.run.option_parameters import OUTPUT, pairs
 from dbdyno.run.tools import engine_tools
@@ -67,10 +68,13 @@ def import_runs(
     runs = [run_of(run, name, histograms) for name, one in read for run in one.all_runs()]
     records = [keep(run, dict(tags), number).record for number, run in enumerate(runs, 1)]
     notes = [f"{name}: {note}" for name, one in read for note in one.notes]
+    said = [found.sentence for _, one in read for found in together(one.runs)]
     if json:
-        print_json({"runs": records, "left_out": notes})
+        print_json({"runs": records, "left_out": notes, "together": said})
         return Exit.OK
     _print_runs(records)
+    for sentence in said:
+        print_result(sentence)
     for note in notes:
         print_aside(note)
     return Exit.OK
