@@ -24,8 +24,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "home": {"errors"},
     "engine": {"build", "errors", "model"},
     "build": set(),
+    "watch": set(),
     "agent": {"build"},  # the engine's own process
-    "fleet": {"engine", "errors", "model"},
+    "fleet": {"engine", "errors", "model", "watch"},
     "databases": {"engine", "errors", "home", "model"},
     "servers": {"databases", "errors", "home", "model"},
     # What a database has for being started: ``servers`` finds it by name.
@@ -55,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "telemetry",
         "formatting",
         "workloads",
+        "watch",
     },
     # Other tools' command lines and output.
     "peers": {

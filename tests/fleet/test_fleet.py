@@ -184,6 +184,28 @@ def test_the_others_continue_without_a_lost_one(local, log):
     assert "worker local-1 was lost" in of_kind(Note, frames)[0].text
 
 
+def spoiling(kind: str) -> str:
+    return f"exec:'{sys.executable} {Path(__file__).with_name('spoiling.py')} {kind}',local"
+
+
+def test_one_whose_numbers_are_rubbish_is_lost_by_name(local, log):
+    plan = plan_for(
+        local.endpoint(), "select 1;", clients=2, threads=2, seconds=2, interval_ns=200_000_000
+    )
+    frames, running = shared(spoiling("part_interval"), plan, log, on_lost="continue")
+    assert of_kind(Done, frames)[0].end == "complete"
+    first, second = running.workers()
+    assert second.lost_at_s is None
+    assert first.why_lost.startswith("it sent what no agent does")
+
+
+def test_one_that_is_connected_before_it_says_hello_is_lost_by_name(local, log):
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=2)
+    frames, _ = shared(spoiling("early"), plan, log)
+    (failed,) = of_kind(Failed, frames)
+    assert "worker exec-1 was lost before the load began: it sent what no" in failed.message
+
+
 def test_one_that_never_begins_is_not_waited_for(local, log):
     def stop_when_connected(fleet: Fleet, frame: Frame) -> None:
         if isinstance(frame, Connected):  # all are told to begin once this has returned

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ import pytest
 
 from dbdyno.cli.output import Exit
 from dbdyno.servers.base import Server
+from tests.run.test_end_to_end import DBDYNO, dbdyno
 from tests.run.test_interrupts import arguments_of
 from tests.support.ended import ENDED, record_of
 from tests.support.patience import eventually
 from tests.support.program import Program
-
-DBDYNO = (sys.executable, "-m", "dbdyno")
 
 
 @pytest.fixture
@@ -26,11 +24,6 @@ def script(tmp_path: Path) -> Path:
     path = tmp_path / "one.sql"
     path.write_text("select 1;")
     return path
-
-
-def dbdyno(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [*DBDYNO, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 def agents_of(process: Program[str]) -> list[int]:

@@ -85,7 +85,8 @@ class Fleet:
                 "runs",
                 "Leave out --workers.",
             )
-        away = [agent.name for agent in self.agents if _greeting(agent).boot != _boot()]
+        own_boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        away = [agent.name for agent in self.agents if _greeting(agent).boot != own_boot]
         if endpoint.address.is_on_this_host and away:
             raise DbdynoError(
                 "usage",
@@ -190,10 +191,6 @@ def opened(
 def _greeting(agent: Agent) -> Greeting:
     assert agent.greeting is not None, "the fleet has begun"
     return agent.greeting
-
-
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def _refuse_other_build(agent: Agent, greeting: Greeting) -> None:

@@ -4,20 +4,19 @@ Their answers are signs of life, and keep the offsets of the clocks up to date; 
 questions are: one that is not asked any more ends its load.
 """
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Self
 
 from dbdyno.fleet.agents import Agent
+from dbdyno.watch import Watch
 
 EVERY_S = 0.25
 SILENCE_MAX_S = 2.0
 """An agent from which nothing came for so long is lost."""
 
 
-class Pulse:
+class Pulse(Watch):
     """Asks agents from a thread of its own for the duration of a block.
 
     It counts its own naps: while this whole process is stopped, it hears nobody.
@@ -29,16 +28,10 @@ class Pulse:
         on_beat: Callable[[], None],
         on_silence: Callable[[Agent], None],
     ) -> None:
+        super().__init__()
         self._silent_s = dict.fromkeys(agents, 0.0)
         self._on_beat = on_beat
         self._on_silence = on_silence
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
-
-    def __enter__(self) -> Self:
-        """Begin to ask."""
-        self._thread.start()
-        return self
 
     def __exit__(
         self,
@@ -47,14 +40,14 @@ class Pulse:
         trace: TracebackType | None,
     ) -> None:
         """Ask no more."""
-        self._over.set()
+        super().__exit__(kind, error, trace)
         self._thread.join()
 
     def forget(self, agent: Agent) -> None:
         """An agent has ended."""
         self._silent_s.pop(agent, None)
 
-    def _run(self) -> None:
+    def _watch(self) -> None:
         while not self._over.is_set():
             self._on_beat()
             begin_s = time.monotonic()

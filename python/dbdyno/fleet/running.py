@@ -109,7 +109,7 @@ class RunningFleet:
                 part = self._parts[arrived.agent.number]
                 if part.is_over:
                     continue
-                for raw, frame in self._take(part, arrived):
+                for raw, frame in self._understood(part, arrived):
                     yield raw, frame
                     if isinstance(frame, Connected):
                         self._begin()
@@ -191,6 +191,14 @@ class RunningFleet:
         for part in self._parts:
             part.agent.send({"begin_at": self._state.begin_ns + part.offset.offset_ns})
 
+    def _understood(self, part: _Part, arrived: Arrived) -> list[_Out]:
+        """What a frame means for the whole; an agent whose frame means nothing is lost."""
+        try:
+            return list(self._take(part, arrived))
+        except ValueError as error:
+            part.agent.kill()
+            return list(self._lose(part, f"it sent what no agent does: {error}"))
+
     def _take(self, part: _Part, arrived: Arrived) -> Iterator[_Out]:
         while not part.agent.offsets.empty():
             part.drift.take(time.monotonic_ns(), part.agent.offsets.get())
@@ -219,7 +227,8 @@ class RunningFleet:
 
     @property
     def _total(self) -> engine.Sum:
-        assert self._sum is not None, "an engine first says hello"
+        if self._sum is None:
+            raise ValueError("numbers before any greeting of an engine")
         return self._sum
 
     def _said(self, part: _Part, said: Any, shift: int) -> Iterator[_Out]:

@@ -11,43 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
 
 from dbdyno.databases.connection import Connection, hang_up
 from dbdyno.errors import DbdynoError
+from dbdyno.watch import Watch
 from dbdyno.workloads.loading import LoadProgress
 
 SILENCE_MAX_S = 10.0
 
 
-class _Watch:
-    """Watches from a thread of its own for the duration of a block."""
-
-    def __init__(self) -> None:
-        self._over = threading.Event()
-        self._thread = threading.Thread(
-            target=self._watch, name=type(self).__name__.lower(), daemon=True
-        )
-
-    def _watch(self) -> None:
-        raise NotImplementedError
-
-    def __enter__(self) -> Self:
-        """Start watching."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop watching."""
-        self._over.set()
-
-
-class Watchdog(_Watch):
+class Watchdog(Watch):
     """Calls ``on_silence`` once, from its own thread, when no sign of life came within the limit.
 
     It counts its own naps, each of which lasts at least as long as it should: while this whole
@@ -103,7 +76,7 @@ class Watchdog(_Watch):
         self._thread.join()
 
 
-class Presence(_Watch):
+class Presence(Watch):
     """Ends what waits for the server within the block once the server no longer answers.
 
     This concerns queries on the control connection, and code that reports the progress of a load
