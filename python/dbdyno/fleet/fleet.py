@@ -181,7 +181,7 @@ def opened(
         for agent, greeting, offset in fleet.known():
             say(
                 f"worker {agent.name}: {greeting.host}, {greeting.cpus} CPUs, clock "
-                f"{offset.offset_ns / 1e3:+.0f} µs ± {offset.bound_ns / 1e3:.0f} µs"
+                f"{offset.offset_ns / 1e3:+z.0f} µs ± {offset.bound_ns / 1e3:.0f} µs"
             )
         yield fleet
     finally:

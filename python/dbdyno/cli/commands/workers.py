@@ -73,7 +73,7 @@ def check(workers: WorkerList, /, *, json: Json = False) -> int:
                 its.clock_source,
                 count(its.open_files_max),
                 f"{its.round_trip_us:.0f}",
-                f"{its.clock_offset_us:+.0f} ± {its.clock_bound_us:.0f}",
+                f"{its.clock_offset_us:+z.0f} ± {its.clock_bound_us:.0f}",
             )
             for its in found
             if not its.problem

@@ -21,7 +21,7 @@ def build(run: Run) -> Sequence[Block]:
     return [
         Text(
             text="The numbers at the top are of all workers together: their histograms were added "
-            "up, so percentiles are exact."
+            "up, so percentiles are as exact as those of one."
         ),
         Table(
             caption="Clock: by how much it was ahead of this host's, and how exactly that is known",
@@ -37,7 +37,7 @@ def build(run: Run) -> Sequence[Block]:
                     _p50(worker),
                     _p99(worker),
                     _number(worker.cpu_us_per_transaction),
-                    f"{worker.clock_offset_us:+.0f} ± {worker.clock_bound_us:.0f}",
+                    f"{worker.clock_offset_us:+z.0f} ± {worker.clock_bound_us:.0f}",
                     _number(worker.lost_at_s),
                 )
                 for worker in record.workers
