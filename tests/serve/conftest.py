@@ -72,6 +72,7 @@ def serve(home):
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
+        assert process.returncode == 0
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 
 from dbdyno.cli import main
 from tests.cli import made_up_runs as made_up
+from tests.support.patience import PATIENCE_S
 
 RUNS = "/api/v1/runs"
 ODD = [
@@ -104,3 +105,6 @@ def test_a_damaged_run_does_not_hide_the_others(served, home):
     assert served.ask(f"{RUNS}/half-written").status == 404
     assert served.ask("/", Accept="text/html").status == 200
     assert served.process.poll() is None
+    served.process.terminate()
+    _, err = served.process.communicate(timeout=PATIENCE_S)
+    assert err.count(f"{bad} is left out") == 1

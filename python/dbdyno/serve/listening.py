@@ -1,6 +1,7 @@
 """Where the server listens: on this host only, unless what is sent is encrypted."""
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -82,7 +83,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 def serve(app: ASGIApp, place: Place, opened: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer requests until the process is interrupted."""
+    """Answer requests until the process is interrupted, which is how a server ends."""
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -104,5 +105,5 @@ def serve(app: ASGIApp, place: Place, opened: socket.socket, ready: Callable[[],
         ) from error
     server = uvicorn.Server(config)
     ready()
-    with opened:
+    with opened, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(server.serve([opened]))

@@ -9,7 +9,6 @@ often, and a second browser costs nothing more.
 import asyncio
 import time
 import traceback
-import warnings
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +23,6 @@ from dbdyno.model.run import Histograms, Run
 from dbdyno.report.content import HeadLine
 from dbdyno.serve.intervals import intervals_of
 from dbdyno.serve.reading import run_named
-from dbdyno.store.errors import LeftOut
 from dbdyno.store.listing import read_record
 from dbdyno.store.run import FollowedRun, RunFolder
 from dbdyno.store.summary import list_runs
@@ -103,7 +101,7 @@ class LiveRun:
         self._followed = FollowedRun(folder)
         self._looks = 0
         self._looked = asyncio.Condition()
-        self.run = self._loaded()
+        self.run = self._followed.load(self._histograms)
 
     async def events(self, since: int) -> AsyncIterator[Event]:
         """What happens from now on, after the intervals up to ``since``."""
@@ -141,16 +139,11 @@ class LiveRun:
 
     def _read_on(self) -> None:
         if self._followed.has_more():
-            self.run = self._loaded()
+            self.run = self._followed.load(self._histograms)
             if self.watchers:
                 self.report.of(self.run)
         else:
             self.status = read_record(self._folder).status
-
-    def _loaded(self) -> Run:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LeftOut)
-            return self._followed.load(self._histograms)
 
 
 class Live:

@@ -1,6 +1,5 @@
 """The pages for people, which read without scripts."""
 
-import warnings
 from collections.abc import Sequence
 from http import HTTPStatus
 from urllib.parse import quote
@@ -32,7 +31,6 @@ from dbdyno.serve.replies import REPORT_POLICY, html_reply
 from dbdyno.serve.requests import AGAIN
 from dbdyno.serve.showing import LINKS, TEMPLATES, shown
 from dbdyno.serve.starting import last_lines
-from dbdyno.store.errors import LeftOut
 from dbdyno.store.files import LOG
 from dbdyno.store.listing import runs_folder
 from dbdyno.store.studies import list_studies
@@ -138,10 +136,7 @@ class Pages:
 
     def studies(self, _request: Request) -> Response:
         """The studies that were run, newest first, with how far they have come."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LeftOut)
-            found = list_studies()
-        return html_reply(shown("studies.html", title="Studies", studies=found[::-1]))
+        return html_reply(shown("studies.html", title="Studies", studies=list_studies()[::-1]))
 
     def study(self, request: Request) -> Response:
         """The report of a study, as far as it has come."""

@@ -5,7 +5,6 @@ change.
 """
 
 import re
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from threading import Lock
 from typing import TypeVar
 
 from dbdyno.model.run import Histograms, Run
-from dbdyno.store.errors import LeftOut, StoreError
+from dbdyno.store.errors import StoreError
 from dbdyno.store.files import RECORD
 from dbdyno.store.ids import folder_meant
 from dbdyno.store.listing import RUN, run_folders, runs_folder
@@ -50,10 +49,7 @@ class Reader:
 
     def run(self, name: str) -> Run:
         """The whole run, as far as it has come; what of it is damaged is left out."""
-        folder = RunFolder(run_named(name))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LeftOut)
-            return folder.load(self.histograms)
+        return RunFolder(run_named(name)).load(self.histograms)
 
     def made(self, make: Callable[[Run], Made], name: str) -> Made:
         """What is made of a run; made once for a run that has ended."""

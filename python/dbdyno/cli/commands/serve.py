@@ -1,6 +1,7 @@
 """``dbdyno serve``: the runs in a browser, and for programs."""
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -62,6 +63,7 @@ def serve(  # noqa: PLR0913 - one for each option
     from dbdyno.serve.access import Access, new_tokens, own_names, read_tokens  # noqa: PLC0415
     from dbdyno.serve.application import application  # noqa: PLC0415
     from dbdyno.serve.listening import Place, serve as answer  # noqa: PLC0415
+    from dbdyno.store.errors import LeftOut  # noqa: PLC0415
 
     place = Place(host=host, port=port, certificate=tls_cert, key=tls_key, is_insecure=insecure)
     place.check()
@@ -75,6 +77,8 @@ def serve(  # noqa: PLR0913 - one for each option
         is_read_only=read_only,
     )
     address = f"{place.url(bound)}/"
+
+    warnings.simplefilter("once", LeftOut)  # every request reads the folders
 
     def announce() -> None:
         print_result(address if token_file else f"{address}?token={next(iter(tokens))}")
