@@ -4,6 +4,7 @@ import http.client
 import itertools
 import json
 import socket
+from collections import Counter
 from contextlib import closing, contextmanager
 
 from dbdyno.serve.listening import CONNECTIONS_MAX
@@ -218,13 +219,14 @@ def test_streams_are_bounded(served, database):
     with running(database, 600) as (process, name):
         opened = []
         try:
-            for _ in range(STREAMS_MAX):
+            path = f"/api/v1/runs/{name}/events"
+            for _ in range(STREAMS_MAX + 20):  # before the first of them is answered
                 connection = http.client.HTTPConnection(served.place, timeout=PATIENCE_S)
                 opened.append(connection)
-                path = f"/api/v1/runs/{name}/events"
                 connection.request("GET", path, headers={"Authorization": f"Bearer {served.token}"})
-                assert connection.getresponse().readline()
-            answer = served.ask(f"/api/v1/runs/{name}/events")
+            answers = Counter(connection.getresponse().status for connection in opened)
+            assert answers == {200: STREAMS_MAX, 503: 20}
+            answer = served.ask(path)
             assert (answer.status, answer.json["code"]) == (503, "too_many_streams")
             # Connections that their clients leave open are ended, before there is none for others.
             for _ in range(CONNECTIONS_MAX):
@@ -246,7 +248,6 @@ def test_streams_are_bounded(served, database):
         finally:
             for connection in opened:
                 connection.close()
-        path = f"/api/v1/runs/{name}/events"
         wait_until(lambda: _opens(served, path), "streams are free again")
 
 

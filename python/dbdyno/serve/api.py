@@ -1,7 +1,7 @@
 """What programs can ask for. Objects are those of ``--json``, with their declared types."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from importlib import metadata
@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from dbdyno.analysis.summarize import full_record
 from dbdyno.errors import DbdynoError
@@ -249,10 +250,7 @@ class Api:
 
         It goes on after the header Last-Event-ID, the number of an interval.
         """
-        events = await self._live.stream(run_id, query.since)
-        return EventSourceResponse(
-            (_sent(event) async for event in events), ping=PING_S, send_timeout=SEND_S
-        )
+        return _Stream(await self._live.stream(run_id, query.since), self._live)
 
     def compare(self, query: Sides) -> msgspec.Raw:
         """Two sets of runs compared: as from dbdyno compare A B."""
@@ -296,6 +294,23 @@ class Api:
         runs = await self._live.running()
         text = await run_in_threadpool(exposition, runs)
         return Response(text, media_type=MEDIA_TYPE)
+
+
+class _Stream(EventSourceResponse):
+    """Events, which count as an open stream before the first of them is asked for."""
+
+    def __init__(self, events: AsyncIterator[Event], live: Live) -> None:
+        sent = (_sent(event) async for event in events)
+        super().__init__(sent, ping=PING_S, send_timeout=SEND_S)
+        self._live = live
+        live.streams += 1
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them until there are no more, or nobody reads them."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._live.streams -= 1
 
 
 def _sent(event: Event) -> ServerSentEvent:

@@ -86,7 +86,7 @@ def serve(app: ASGIApp, place: Place, opened: socket.socket, ready: Callable[[],
     """Answer requests until the process is interrupted, which is how a server ends."""
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        log_level="error",  # its warnings are of what strangers send, as often as they like
         access_log=False,
         lifespan="off",
         ws="none",

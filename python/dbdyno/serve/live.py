@@ -160,19 +160,21 @@ class Live:
         self.now = now
         self._runs: dict[str, LiveRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._streams = 0
+        self._opening = asyncio.Lock()
+        self.streams = 0
 
     async def run(self, name: str) -> LiveRun | None:
         """The run if it is going on."""
         folder = run_named(name)
-        found = self._runs.get(folder.name)
-        if found is None and read_record(folder).status == "running":
-            with suppress(FileNotFoundError):  # it has ended just now
-                found = await asyncio.to_thread(LiveRun, folder, self)
-                self._runs[folder.name] = found
-                task = asyncio.create_task(self._follow(found))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+        async with self._opening:  # it is read once, however many ask for it at the same time
+            found = self._runs.get(folder.name)
+            if found is None and read_record(folder).status == "running":
+                with suppress(FileNotFoundError):  # it has ended just now
+                    found = await asyncio.to_thread(LiveRun, folder, self)
+                    self._runs[folder.name] = found
+                    task = asyncio.create_task(self._follow(found))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
         if found is not None:
             found.used_s = time.monotonic()
         return found
@@ -186,32 +188,29 @@ class Live:
     async def stream(self, name: str, since: int) -> AsyncIterator[Event]:
         """The events of a run after an interval; refuses to serve too many at once."""
         folder = run_named(name)
-        if self._streams >= STREAMS_MAX:
+        live = await self.run(name)
+        if self.streams >= STREAMS_MAX:
             raise DbdynoError(
                 "too_many_streams",
                 f"{STREAMS_MAX} event streams are open already.",
                 "Ask for the intervals from time to time instead.",
             )
-        return self._events(folder, await self.run(name), since)
+        return self._events(folder, live, since)
 
     async def _events(self, folder: Path, live: LiveRun | None, since: int) -> AsyncIterator[Event]:
-        self._streams += 1
-        try:
-            if live is None:
-                run = await asyncio.to_thread(RunFolder(folder).load, self.histograms)
-                for interval in intervals_of(run, since).intervals:
-                    yield Event(kind="interval", data=interval, id=interval.interval)
-            else:
-                live.watchers += 1
-                try:
-                    async for event in live.events(since):
-                        yield event
-                finally:
-                    live.watchers -= 1
-            state = RunState(run_id=folder.name, status=read_record(folder).status)
-            yield Event(kind="state", data=state)
-        finally:
-            self._streams -= 1
+        if live is None:
+            run = await asyncio.to_thread(RunFolder(folder).load, self.histograms)
+            for interval in intervals_of(run, since).intervals:
+                yield Event(kind="interval", data=interval, id=interval.interval)
+        else:
+            live.watchers += 1
+            try:
+                async for event in live.events(since):
+                    yield event
+            finally:
+                live.watchers -= 1
+        state = RunState(run_id=folder.name, status=read_record(folder).status)
+        yield Event(kind="state", data=state)
 
     async def _follow(self, live: LiveRun) -> None:
         try:
