@@ -212,7 +212,11 @@ def test_the_page_of_a_run_reads_without_scripts(served, database, visit):
         page = visit(served.url, scripts=False)
         page.get_by_role("link", name=name).click()
         assert page.get_by_role("heading", name="So far").is_visible()
-        assert page.get_by_role("heading", name="Telemetry").is_visible()
+        telemetry = page.locator("#telemetry")
+        assert telemetry.get_by_role("heading", name="Telemetry").is_visible()
+        assert not telemetry.get_by_role("table").first.is_visible()
+        telemetry.get_by_text("Unfold").click()
+        assert telemetry.get_by_role("table").first.is_visible()
 
 
 def test_streams_are_bounded(served, database):

@@ -16,7 +16,7 @@ from dbdyno.analysis.compare.history import RUNS_MIN, is_of_a_history
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import explain
 from dbdyno.model.run import Run
-from dbdyno.report.content import Items, PageSection, Text, filled
+from dbdyno.report.content import Folded, Items, PageSection, Text, filled
 from dbdyno.report.page_order import all_sections
 from dbdyno.report.pages.run import run_page
 from dbdyno.report.render_html import bundle, render_html, style
@@ -42,6 +42,8 @@ _TOP = '<header class="top">'
 """Where the links belong in a page that a command has written."""
 NOW = ("waits", "locks")
 """The sections of a report that show what happens now, and cost little."""
+CONDITIONS = ("host", "server", "telemetry", "plan")
+"""Those of what does not change while a run goes on."""
 
 
 class Pages:
@@ -161,7 +163,13 @@ class Pages:
 def report_so_far(run: Run) -> Report:
     """What a run that goes on has shown so far."""
     page = run_page(run)
-    kept = [section for section in page.sections if section.id not in NOW]
+    kept = [
+        structs.replace(section, blocks=[Folded(title="Unfold", blocks=section.blocks)])
+        if section.id in CONDITIONS
+        else section
+        for section in page.sections
+        if section.id not in NOW
+    ]
     body = shown("so-far.html", page=structs.replace(page, sections=kept))
     return Report(title=page.title, head=page.head, body=body, explanation=explain(run))
 
