@@ -15,6 +15,9 @@ from dbdyno.store.columns import TableBuilder
 PRINTED_TO_S = 0.06
 """How far a time that is printed with one decimal may be off."""
 
+COUNTS = ("failed", "skipped", "retried", "retries")
+"""What progress lines count beside the transactions, by the names of both tables."""
+
 
 def tables_of(imported: ImportedRun) -> dict[str, Columns]:
     """All tables; those of which the text tells nothing are empty."""
@@ -42,11 +45,17 @@ def add_intervals(imported: ImportedRun, builders: Mapping[str, TableBuilder]) -
     began_s, first_s = imported.began_unix_s, beginning_s(imported)
     origin_s = first_s if imported.has_unix_times else 0.0
     time_s = first_s - origin_s
-    total = failed_total = 0
+    total = 0
+    # What some lines do not tell has no sum.
+    counted = dict.fromkeys(
+        (name for name in COUNTS if all(name in part.printed for part in imported.parts)), 0
+    )
     for number, seconds in enumerate(lengths_s(imported)):
         printed = imported.parts[number].printed
-        done, failed = round(printed["tps"] * seconds), int(printed.get("failed", 0))
-        total, failed_total = total + done, failed_total + failed
+        done, failed = round(printed["tps"] * seconds), _count(printed, "failed")
+        total += done
+        for name in counted:
+            counted[name] += int(printed[name])
         interval = {
             "interval": number,
             "phase": "measure",
@@ -56,11 +65,11 @@ def add_intervals(imported: ImportedRun, builders: Mapping[str, TableBuilder]) -
             "completed_ok": done,
             "completed_committed": done,
             "completed_failed": failed,
-            "failed": failed_total,
-            **dict.fromkeys(("ok", "committed"), total),
-            **dict.fromkeys(("started", "due"), total + failed_total),
+            "ok": total,
+            "committed": total,
+            **counted,
         }
-        builders["intervals"].add(**dict.fromkeys(TABLES["intervals"].declared, 0) | interval)
+        builders["intervals"].add(**dict.fromkeys(TABLES["intervals"].declared) | interval)
         latencies = {"mean_ms": printed.get("mean_ms", math.nan)}
         if "percentile" in printed:
             digits = f"{printed['percentile']:g}".replace(".", "")
@@ -71,7 +80,7 @@ def add_intervals(imported: ImportedRun, builders: Mapping[str, TableBuilder]) -
             "ok": done,
             "committed": done,
             "failed": failed,
-            "skipped": int(printed.get("skipped", 0)),
+            "skipped": _count(printed, "skipped"),
             "count": done,
         }
         known = {name: latencies[name] for name in latencies if name in TABLES["scripts"].declared}
@@ -99,3 +108,7 @@ def beginning_s(imported: ImportedRun) -> float:
     if len(times) < 2 or times[0] <= 2 * (times[1] - times[0]):
         return 0.0
     return 2 * times[0] - times[1]
+
+
+def _count(printed: Mapping[str, float], name: str) -> int | None:
+    return int(printed[name]) if name in printed else None

@@ -25,8 +25,8 @@ Columns: TypeAlias = dict[str, Column]
 class ColumnType(Struct, frozen=True):
     """A column type in numpy and in SQL.
 
-    A value that was not measured is NaN in numpy and NULL in the file; only floating-point columns
-    can express it.
+    A value that was not measured is NaN in numpy and NULL in the file. A whole number cannot be
+    NaN: a column with unknown counts, which only imported runs have, is a masked array.
     """
 
     numpy: str
@@ -146,7 +146,7 @@ def _engine_count(meaning: str) -> Column:
 class Intervals(Table):
     """One measurement interval: the load, and the load generator itself.
 
-    In imported runs, only the times and the transactions that ended are known; other counts are 0.
+    In imported runs, counts that the text does not tell are NULL.
     """
 
     interval = column(U32, "number of the interval, from 0")

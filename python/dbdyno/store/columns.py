@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dbdyno.model.tables import Buckets, Column, Columns, Table
+from dbdyno.model.tables import Buckets, Column, Columns, ColumnType, Table
 
 _ROWS_A_BLOCK = 8192
 _PACKED_BUCKET = np.dtype([("bucket", "<u2"), ("count", "<u4")])
@@ -25,7 +25,10 @@ class TableBuilder:
         self._blocks: list[list[Column]] = []
 
     def add(self, **values: object) -> None:
-        """Add one row: a value for each column of the table, by the attribute's name."""
+        """Add one row: a value for each column of the table, by the attribute's name.
+
+        Of a count, None is what is not known.
+        """
         self._rows.append(tuple(values[name] for name in self._attributes))
         if len(values) > len(self._attributes):
             raise TypeError(f"no columns: {values.keys() - {*self._attributes}}")
@@ -36,17 +39,14 @@ class TableBuilder:
         columns = zip(*self._rows, strict=True) if self._rows else [()] * len(self._schema)
         types = self._schema.values()
         self._blocks.append(
-            [
-                object_array(values) if kind.numpy == "O" else np.array(values, dtype=kind.numpy)
-                for values, kind in zip(columns, types, strict=True)
-            ]
+            [_packed(values, kind) for values, kind in zip(columns, types, strict=True)]
         )
         self._rows = []
 
     def columns(self) -> Columns:
         """Return the columns of all rows so far."""
         self._pack()
-        joined = [np.concatenate(parts) for parts in zip(*self._blocks, strict=True)]
+        joined = [_joined(parts) for parts in zip(*self._blocks, strict=True)]
         self._blocks = [joined]
         return dict(zip(self._schema, joined, strict=True))
 
@@ -80,6 +80,23 @@ class BucketsBuilder:
         )
         typed = zip(self._schema.items(), columns, strict=True)
         return {name: column.astype(kind.numpy) for (name, kind), column in typed}
+
+
+def _packed(values: Sequence[Any], kind: ColumnType) -> Column:
+    if kind.numpy == "O":
+        return object_array(values)
+    if None not in values:
+        return np.array(values, dtype=kind.numpy)
+    known = [value or 0 for value in values]
+    is_unknown = [value is None for value in values]
+    return np.ma.masked_array(known, is_unknown, dtype=kind.numpy)
+
+
+def _joined(parts: Sequence[Column]) -> Column:
+    joined = np.concatenate(parts)
+    if not any(map(np.ma.isMaskedArray, parts)):
+        return joined
+    return np.ma.masked_array(joined, np.concatenate([np.ma.getmaskarray(part) for part in parts]))
 
 
 def object_array(values: Sequence[object]) -> Column:

@@ -105,7 +105,7 @@ def typed_columns(schema: Schema) -> str:
 
 
 def read_table(folder: Path, name: str) -> Columns:
-    """Read one table as columns; NULL becomes NaN.
+    """Read one table as columns; NULL becomes NaN, and of a count masked.
 
     A column that folders of an older dbdyno do not have is what stands for it in its declaration.
     Raises :class:`StoreError` for a file that is damaged, or has columns of other types.
@@ -142,7 +142,8 @@ def _restored(values: Column, kind: ColumnType) -> Column:
         return object_array([bytes(value) for value in values])
     if kind is STEPS:
         return object_array([list(value) for value in values])
-    values = np.ma.filled(values, np.nan) if np.ma.isMaskedArray(values) else values
+    if np.ma.isMaskedArray(values) and not np.issubdtype(kind.numpy, np.integer):
+        values = np.ma.filled(values, np.nan)
     return values if values.dtype == kind.numpy else values.astype(kind.numpy)
 
 
