@@ -23,6 +23,18 @@ BEGIN; SELECT 1;
 END;
 \\sleep 1 ms
 """
+BRANCHES = """\
+\\set n random(1, 3)
+\\if :n > 1
+select :n;
+\\elif :n = 1
+select 0 as m \\gset
+select 1 as k
+\\gset of_
+select 2 as a \\; select 3 as b \\aset
+\\endif
+\\sleep 1 ms
+"""
 FAILING = "SELECT 1 / 0;\n"
 ABORTED = "pgbench: error: Run was aborted; the above results are incomplete.\n"
 
@@ -31,6 +43,7 @@ ABORTED = "pgbench: error: Run was aborted; the above results are incomplete.\n"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pgbench")
     (folder / "own.sql").write_text(SCRIPT)
+    (folder / "branches.sql").write_text(BRANCHES)
     (folder / "failing.sql").write_text(FAILING)
     return folder
 
@@ -56,6 +69,7 @@ def server(embedded_server: Server) -> Server:
         "-n -T 1 -R 50 -L 100 -b se@2 -b si@1 -f own.sql -D most=10 --max-tries=3 "
         "--failures-detailed -r -M prepared",
         "-n -C -t 5 -f own.sql -D most=10 -r --random-seed=7 -s 3",
+        "-n -t 5 -f branches.sql -r",
         "-n -t 5 -f failing.sql",
     ],
 )

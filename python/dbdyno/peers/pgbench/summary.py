@@ -1,6 +1,7 @@
 """The summary of a benchmark, line by line as pgbench 18 prints it, from the record of a run."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -285,8 +286,7 @@ class Summary:
             return
         for line, text in enumerate(lines, 1):
             for number, sql in by_line.get(line, ()):
-                first = sql.split("\n")[0].rstrip()
-                yield number, first if "\n" in sql or first.endswith(";") else f"{first};"
+                yield number, _first_line(sql, "\n".join(lines[line - 1 :]))
             word = text.strip().partition(" ")[0]
             if word.startswith("\\") and word not in ("\\gset", "\\aset"):
                 yield None, text.strip()
@@ -297,6 +297,15 @@ class Summary:
         rest = iter(numbers)
         for line in text.splitlines():
             yield (None if line.startswith("\\") else next(rest)), line
+
+
+def _first_line(sql: str, source: str) -> str:
+    r"""The first line of a statement, up to what ends it in the script: ``;`` or ``\gset``."""
+    first = sql.partition("\n")[0].rstrip()
+    shown = first.replace("\\;", ";")
+    if gset := re.match(r"([ \t]*)\s*\\[ag]set\b", source.partition(first)[2]):
+        return f"{shown}{gset[1]}"
+    return shown if "\n" in sql or shown.endswith(";") else f"{shown};"
 
 
 def _by_statement(failures: Sequence[FailureCount]) -> Counter[int | None]:
