@@ -10,6 +10,7 @@ from dbdyno.cli import main
 from dbdyno.explain.explain import outcome
 from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import CouldNotLook
+from dbdyno.formatting import plain
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.listing import run_folders
 from dbdyno.store.run import open_run
@@ -167,3 +168,21 @@ def test_the_logs_of_all_threads_are_one_run(capsys):
     assert transactions["started_at"].startswith("2026-")
     assert intervals["transactions"]["ok"] == 235
     assert answer(capsys, "report", "last", "--format", "text")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "headings", "cell"),
+    [
+        ("hammerdb-4.txt", "clients TPS NOPM mean lines", "42 332"),
+        ("benchbase-log.txt", "TPS NOPM", "12 590"),
+    ],
+)
+def test_new_orders_are_listed_where_a_text_has_them(capsys, name, headings, cell):
+    _, out, _ = answer(capsys, "import", TEXTS.parent / "other_texts" / name)
+    first, row, *_ = out.splitlines()
+    assert headings in " ".join(first.split())
+    assert cell in plain(row)
+
+
+def test_without_new_orders_their_column_is_not_there(capsys):
+    assert "NOPM" not in answer(capsys, "import", NUMA)[1]

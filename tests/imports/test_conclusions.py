@@ -186,3 +186,30 @@ def test_what_is_chance_is_no_slope(rates):
     found = [*together(read_text(io.BytesIO(page.encode())).runs)]
     assert all("which includes no change" in one.sentence for one in found)
     assert len(found) == (len(rates) == 3)
+
+
+def test_of_runs_without_a_told_difference_nothing_is_concluded():
+    """Three memory policies, one run each: 1.6 % and 2.2 % apart."""
+    text = (TEXTS / "9.2-numa-three-policies.txt").read_bytes()
+    (found,) = together(read_text(io.BytesIO(text)).runs)
+    assert plain(found.sentence).startswith(
+        "Custom query: 3 runs differ in nothing that the text tells, with 36 000 to 37 415 TPS "
+        "(3.93 % apart): whether that is a setting, the size of the data or chance cannot be told"
+    )
+
+
+def test_sizes_that_the_text_does_not_tell_have_no_slope():
+    """The rows of a script's own table: pgbench prints the scale 1 of each."""
+    page = "\n\n".join(text_of(48, BESIDE, tps) for _, tps in VOLUME)
+    (found,) = together(read_text(io.BytesIO(page.encode())).runs)
+    assert found.tps == [tps for _, tps in VOLUME]
+    assert "what more data costs, runs tell whose text has their scale" in found.sentence
+
+
+@pytest.mark.parametrize("scales", [(1, 2), (1, None)])
+def test_two_runs_that_differ_in_something_are_not_alike(scales):
+    page = "\n\n".join(
+        text_of(48, BESIDE, 500).replace("scaling factor: 1\n", f"scaling factor: {scale}\n")
+        for scale in scales
+    )
+    assert [*together(read_text(io.BytesIO(page.encode())).runs)] == []

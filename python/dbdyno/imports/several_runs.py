@@ -59,27 +59,57 @@ class ByScale(NamedTuple):
         return "; ".join([text, *curve.doubts])
 
 
-def together(runs: Sequence[ImportedRun]) -> Iterator[ByClients | ByScale]:
+class Alike(NamedTuple):
+    """The throughput of runs between which the text tells no difference."""
+
+    workload: str
+    tps: list[float]
+
+    @property
+    def sentence(self) -> str:
+        """How far they are apart, and why the text does not say what of."""
+        least, most = min(self.tps), max(self.tps)
+        return (
+            f"{self.workload}: {len(self.tps)} runs differ in nothing that the text tells, with "
+            f"{tps(least)} to {tps(most)} TPS ({percent(most / least - 1)} apart): whether that is "
+            "a setting, the size of the data or chance cannot be told; what more data costs, "
+            "runs tell whose text has their scale"
+        )
+
+
+def together(runs: Sequence[ImportedRun]) -> Iterator[ByClients | ByScale | Alike]:
     """Yield what the runs of a text say together."""
-    by_clients: dict[tuple[object, ...], dict[int, list[float]]] = {}
-    by_scale: dict[tuple[object, ...], list[tuple[float, float]]] = defaultdict(list)
+    by_work: dict[tuple[str, str, str | None], list[ImportedRun]] = defaultdict(list)
     for run in runs:
-        if run.tps is None or run.is_open_loop:
-            continue
-        same = (run.tool, run.workload, run.query_mode)
-        if run.clients is not None:
-            levels = by_clients.setdefault((*same, run.scale), defaultdict(list))
-            levels[run.clients].append(run.tps)
-        if run.scale:
-            by_scale[*same, run.clients].append((run.scale, run.tps))
-    for (_, workload, *_), levels in by_clients.items():
+        if run.tps and not run.is_open_loop:
+            by_work[run.tool, run.workload, run.query_mode].append(run)
+    for (_, workload, _), found in by_work.items():
+        yield from _by_clients(workload, found)
+        yield from _by_scale(workload, found)
+        if len(found) > 1 and len({(run.clients, run.scale) for run in found}) == 1:
+            yield Alike(workload, [run.tps for run in found if run.tps])
+
+
+def _by_clients(workload: str, runs: Sequence[ImportedRun]) -> Iterator[ByClients]:
+    by_scale: dict[int | None, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        if run.clients is not None and run.tps:
+            by_scale[run.scale][run.clients].append(run.tps)
+    for levels in by_scale.values():
         if len(levels) >= LEVELS_MIN:
             means = {clients: fmean(found) for clients, found in sorted(levels.items())}
-            yield ByClients(str(workload), means, sum(map(len, levels.values())))
-    for (_, workload, *_), measured in by_scale.items():
+            yield ByClients(workload, means, sum(map(len, levels.values())))
+
+
+def _by_scale(workload: str, runs: Sequence[ImportedRun]) -> Iterator[ByScale]:
+    by_clients: dict[int | None, list[tuple[float, float]]] = defaultdict(list)
+    for run in runs:
+        if run.scale and run.tps:
+            by_clients[run.clients].append((run.scale, run.tps))
+    for measured in by_clients.values():
         curve = volume_curve(measured)
         if curve is not None and len({scale for scale, _ in measured}) >= LEVELS_MIN:
-            yield ByScale(str(workload), curve)
+            yield ByScale(workload, curve)
 
 
 def _change(exponent: float) -> str:

@@ -14,7 +14,7 @@ from dbdyno.cli.app import Json, command
 from dbdyno.cli.output import Exit, print_aside, print_json, print_result, print_table
 from dbdyno.cli.progress import StatusLine
 from dbdyno.errors import DbdynoError, why_unreadable
-from dbdyno.formatting import counted, milliseconds, tps
+from dbdyno.formatting import counted, milliseconds, significant, tps
 from dbdyno.imports.reading import ReadText, read_text
 from dbdyno.imports.recording import keep, run_of
 from dbdyno.imports.several_runs import together
@@ -137,6 +137,7 @@ def _no_run(read: list[tuple[str, ReadText]]) -> DbdynoError:
 
 def _print_runs(records: list[RunRecord]) -> None:
     rows = []
+    has_nopm = any(record.nopm for record in records)
     for record in records:
         told, rate, response = record.imported, record.throughput_tps, record.response_ms
         assert told is not None
@@ -146,8 +147,10 @@ def _print_runs(records: list[RunRecord]) -> None:
                 f"{told.tool} {told.version}".strip(),
                 "" if told.clients is None else str(told.clients),
                 tps(rate.value) if rate else "",
+                *([significant(record.nopm.value) if record.nopm else ""] if has_nopm else []),
                 milliseconds(response.mean) if response else "",
                 f"{told.first_line}-{told.last_line}",
             )
         )
-    print_table(("run", "measured by", "clients", "TPS", "mean", "lines"), rows, 2)
+    nopm = ["NOPM"] if has_nopm else []
+    print_table(["run", "measured by", "clients", "TPS", *nopm, "mean", "lines"], rows, 2)
