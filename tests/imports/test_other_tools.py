@@ -64,3 +64,29 @@ def test_new_orders_are_what_runs_of_hammerdb_are_compared_by():
     (run,) = (run_of(one, "log", engine_tools().histograms) for one in runs_of("hammerdb-4.txt"))
     assert run.record.nopm.value == 42332
     assert run.record.throughput_tps is None
+
+
+def changed(text: str) -> list[str]:
+    return [
+        text.replace("\n", "\r\n"),
+        "".join(f"> {line}\n" for line in text.splitlines()),
+        f"<pre>{text}</pre>",
+        f"\x1b[1m{text}\x1b[0m",
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in TEXTS.iterdir()))
+def test_a_text_that_a_page_or_a_terminal_has_changed_has_the_same_figures(name):
+    expected = [[(one.name, one.value) for one in run.figures] for run in runs_of(name)]
+    for text in changed((TEXTS / name).read_text()):
+        runs = read_text(io.BytesIO(text.encode())).runs
+        assert [[(one.name, one.value) for one in run.figures] for run in runs] == expected
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in TEXTS.iterdir()))
+def test_a_text_that_is_cut_off_has_no_wrong_figure(name):
+    text = (TEXTS / name).read_text()
+    whole = [(one.name, one.value, one.line) for run in runs_of(name) for one in run.figures]
+    for length in range(0, len(text), 11):
+        for run in read_text(io.BytesIO(text[:length].encode())).runs:
+            assert {(one.name, one.value, one.line) for one in run.figures} <= {*whole}

@@ -183,6 +183,21 @@ def test_a_piece_of_a_summary_without_a_result_does_not_speak_of_several_runs(be
     assert note.endswith("left out, because the text has no result of this run")
 
 
+def test_labels_that_somebody_translated_are_not_known_and_the_others_are():
+    """pgbench's summary has one language; a browser translates what it takes for sentences."""
+    labels = {"number of clients": "Anzahl der Clients", "scaling factor": "Skalierungsfaktor"}
+    text = SUMMARY
+    for label, translated in labels.items():
+        assert label in text
+        text = text.replace(label, translated)
+    (run,) = read(text).runs
+    (whole,) = read(SUMMARY).runs
+    assert (run.clients, run.scale) == (None, None)
+    assert (run.ok, run.tps) == (whole.ok, whole.tps)
+    left = [figure for figure in whole.figures if figure.name not in labels]
+    assert run.figures == left
+
+
 def test_progress_lines_alone_are_a_run():
     (run,) = read("".join(line for line in NEW.splitlines(True) if "progress" in line)).runs
     assert (len(run.parts), run.is_complete, run.tps, run.ok) == (3, False, None, None)

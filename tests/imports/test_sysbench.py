@@ -115,6 +115,34 @@ def test_a_text_that_is_cut_off_has_no_wrong_figure(length):
         assert figures <= whole[line]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        WHOLE.replace("\n", "\r\n"),
+        "".join(f"> {line}  \n" for line in WHOLE.splitlines()),
+        f"<pre>{WHOLE.replace('(', '&#40;')}</pre>",
+        f"\x1b[32m{WHOLE}\x1b[0m",
+        WHOLE.replace(" (r/w/o: ", "\n(r/w/o: "),
+        WHOLE.replace("(r/w/o: 0.00/", "(r/w/o: 0.0\n0/"),
+        WHOLE.encode("utf-16").decode("utf-16"),
+        WHOLE.replace("295407 ", "295,407 "),
+        WHOLE.replace("9845.12", "9845,12").replace("6.50", "6,50"),
+        WHOLE.replace("9845.12", "9.845,12"),
+        WHOLE.replace("total number of events:", "total number of\nevents:"),
+        "Lasttest der neuen Maschine\n" + WHOLE + "Gesamtzeit: 30 Sekunden\n",
+    ],
+    ids=range(12),
+)
+def test_a_text_that_a_page_or_a_terminal_has_changed_has_the_same_figures(changed):
+    (run,) = read(changed).runs
+    (unchanged,) = read(WHOLE).runs
+    assert [(one.name, one.value) for one in run.figures] == [
+        (one.name, one.value) for one in unchanged.figures
+    ]
+    assert [part.printed for part in run.parts] == [part.printed for part in unchanged.parts]
+    assert (run.ok, run.tps, run.clients) == (unchanged.ok, unchanged.tps, unchanged.clients)
+
+
 def test_several_runs_in_one_text_are_told_apart_with_and_without_their_first_lines():
     both = WHOLE + text_of("0.5-oltp.txt")
     assert [run.ok for run in read(both).runs] == [295407, 13843]

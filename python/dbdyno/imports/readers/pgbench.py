@@ -160,9 +160,9 @@ class PgbenchReader:
                 return True
         if self._takes(line):
             return True
-        may_go_on = lines.is_broken(line.text) and line.is_whole
-        self._broken = line if may_go_on else None
-        return may_go_on
+        # It may as well be another tool's: which, its next line tells.
+        self._broken = line if lines.is_broken(line.text) and line.is_whole else None
+        return False
 
     def _takes(self, line: Line) -> bool:
         readers = (self._row, self._progress, self._of_script, self._labelled, self._beside)

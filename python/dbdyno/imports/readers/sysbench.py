@@ -34,6 +34,8 @@ class SysbenchReader:
         self._given = _Given()
         self._continued = ""
         """A command line that goes on in the next line."""
+        self._broken: Line | None = None
+        """A line that was broken by whoever copied it."""
         self._object: list[str] = []
         """Lines of an object of the JSON hook that has not ended."""
         self._begin()
@@ -51,6 +53,19 @@ class SysbenchReader:
         """Return whether the line is sysbench's."""
         if self._takes_command(line):
             return False
+        broken, self._broken = self._broken, None
+        for between in ("", " ") if broken else ():
+            assert broken is not None
+            joined = f"{broken.text}{between}{line.text.lstrip()}"
+            if self._takes(Line(broken.number, joined, line.is_whole)):
+                return True
+        if self._takes(line):
+            return True
+        # It may as well be another tool's: which, its next line tells.
+        self._broken = line if lines.is_broken(line.text) and line.is_whole else None
+        return False
+
+    def _takes(self, line: Line) -> bool:
         readers = (self._interim, self._hook, self._heading, self._bar, self._labelled)
         return any(read(line) for read in readers)
 

@@ -14,6 +14,8 @@ _BANNER = re.compile(r"sysbench (?P<version>\d+\.\d+(?:\.\d+)?)\S*(?:\s.*|:.*)?"
 _COMMAND = re.compile(r"(?:^|.*?[\s/\"'(])sysbench\s+(?P<rest>\S.*)")
 _TEST = re.compile(r"--test=(?P<old>\S+)|(?:^|\s)(?P<new>[\w./-]+)(?=\s|$)")
 _VERBS = ("prepare", "run", "cleanup", "help", "prewarm", "check", "warmup")
+_PART_MIN = 8
+"""The characters of a part of a label that is taken for one."""
 _INTERIM = re.compile(rf"\[\s*(?P<time_s>{_NUMBER})\s*s\s*\]\s*(?P<rest>\S.*)")
 _RATES = re.compile(
     rf"thds: (?P<threads>\d+) tps: (?P<tps>{_NUMBER}) qps: (?P<queries_per_s>{_NUMBER}) \(r/w/o:"
@@ -210,6 +212,15 @@ def percent_of(label: str) -> float | None:
     """Which percentile a label names."""
     found = _PERCENTILE.fullmatch(label)
     return float(found["percent"]) if found else None
+
+
+def is_broken(text: str) -> bool:
+    """Whether a line begins as sysbench's and may go on in the next: others have cut it in two."""
+    begin = " ".join(text.lower().split())
+    is_part_of_label = len(begin) >= _PART_MIN and any(
+        f"{label}:".startswith(begin) for label in LABELS
+    )
+    return is_part_of_label or _INTERIM.fullmatch(text) is not None
 
 
 def labelled(text: str, section: str, *, is_whole: bool) -> tuple[str, list[Figure]] | None:
