@@ -123,6 +123,8 @@ SAID_BY_BOTH = [
     "--percentile=101",
     "--percentile=-1",
     "--percentile=99.9",
+    "--percentile=0 --histogram",
+    "--threads=0 --percentile=0 --histogram",
     "--threads=0",
     "--threads=",
     "--threads=x",
@@ -152,11 +154,11 @@ def without_version(ended: Outcome) -> Outcome:
     return ended._replace(out=re.sub(r"\(using .*\)", "", ended.out))
 
 
-@pytest.mark.parametrize("word", SAID_BY_BOTH)
+@pytest.mark.parametrize("wrong", SAID_BY_BOTH)
 def test_an_option_that_is_wrong_is_refused_in_sysbench_s_words(
-    peer: Path, capfd: pytest.CaptureFixture[str], word: str
+    peer: Path, capfd: pytest.CaptureFixture[str], wrong: str
 ) -> None:
-    words = ["oltp_read_write", "--db-driver=pgsql", "--pgsql-host=/nowhere", word, "run"]
+    words = f"oltp_read_write --db-driver=pgsql --pgsql-host=/nowhere {wrong} run".split()
     ours = of_main(words, capfd)
     assert without_version(ours) == without_version(outcome(peer, words))
 
@@ -227,6 +229,53 @@ def test_each_script_does_on_mariadb_what_it_does_with_sysbench(
     for mine, expected in zip(*turns, strict=True):
         assert mine.code == 0, mine
         assert shape(mine) == shape(expected)
+
+
+@pytest.fixture(scope="module")
+def mysql_tables(mariadb_server: Server, peer: Path) -> Iterator[str]:
+    """The begin of command lines on tables that sysbench has prepared."""
+    endpoint = mariadb_server.endpoint()
+    assert endpoint.address.unix
+    begin = (
+        f"oltp_read_only --mysql-socket={endpoint.address.unix.path} "
+        f"--mysql-user={endpoint.user} --mysql-db={endpoint.database} {SIZE}"
+    )
+    prepared = outcome(peer, f"{begin} prepare".split())
+    assert prepared.code == 0, prepared.out
+    yield begin
+    outcome(peer, f"{begin} cleanup".split())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--threads=2 --time=2 --rate=40 --report-interval=1",
+        "--time=3 --report-checkpoints=1,2",
+        "--events=30 --time=0 --percentile=99",
+        "--events=30 --time=0 --percentile=0",
+        "--events=30 --time=0 --percentile=50 --histogram",
+        "--events=30 --time=0 --skip_trx=on --db-ps-mode=disable",
+    ],
+)
+def test_on_mariadb_the_report_has_sysbench_s_lines_too(
+    mysql_tables: str, peer: Path, capfd: pytest.CaptureFixture[str], line: str
+) -> None:
+    words = f"{mysql_tables} {line} run".split()
+    theirs = outcome(peer, words)
+    mine = of_main(words, capfd)
+    # How many interim reports and checkpoints there are depends on when the last second ends.
+    assert mine.code == theirs.code == 0, mine
+    assert {*shape(mine)[1]} == {*shape(theirs)[1]}
+
+
+def test_an_error_of_the_server_ends_a_run_of_both(
+    mysql_tables: str, peer: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = f"{mysql_tables} --tables=3 --events=500 --time=0 run".split()
+    theirs, mine = outcome(peer, words), of_main(words, capfd)
+    assert mine.code == theirs.code == 1
+    assert "sbtest3" in mine.out + mine.err
+    assert "SQL statistics" not in mine.out + theirs.out
 
 
 OWN_SCRIPT = """\

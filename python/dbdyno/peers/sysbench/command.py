@@ -87,6 +87,8 @@ def read_command(words: Sequence[str]) -> Command:
                     text=f"Invalid value for the '{name}' option: '{text}'\n"
                 ) from error
         kept.append(word)
+    if options.get("histogram") and options.get("percentile") == 0:
+        raise RefusalError("FATAL: --histogram cannot be used with --percentile=0")
     if len(arguments) > 2:
         raise RefusalError(text=f"Unrecognized command line argument: {arguments[2]}\n")
     test, command = (*arguments, "", "")[:2]
