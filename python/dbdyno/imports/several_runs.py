@@ -1,4 +1,4 @@
-"""What several runs of one text say together: throughput by clients, and by the scale of the data.
+"""What several runs of one text say together: throughput by clients, scale and order of statements.
 
 Only runs that differ in nothing else that the text tells are put together.
 """
@@ -6,7 +6,7 @@ Only runs that differ in nothing else that the text tells are put together.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from dbdyno.analysis.growth.volume import VolumeCurve, volume_curve
 from dbdyno.formatting import percent, tps
@@ -14,6 +14,9 @@ from dbdyno.imports.imported_run import ImportedRun
 
 LEVELS_MIN = 3
 """With fewer there is neither a peak nor a slope."""
+Statements: TypeAlias = tuple[str, ...]
+"""In the order of the script."""
+_ONE_RUN_EACH = "; one run of each, so how much of this is chance is not known"
 
 
 class ByClients(NamedTuple):
@@ -35,7 +38,7 @@ class ByClients(NamedTuple):
             lost = 1 - self.tps[most] / self.tps[peak]
             text += f", and {percent(lost)} lower at {most}"
         if self.runs == len(self.tps):
-            text += "; one run of each, so how much of this is chance is not known"
+            text += _ONE_RUN_EACH
         return text
 
 
@@ -77,17 +80,61 @@ class Alike(NamedTuple):
         )
 
 
-def together(runs: Sequence[ImportedRun]) -> Iterator[ByClients | ByScale | Alike]:
+class ByOrder(NamedTuple):
+    """The mean throughput of the same statements in several orders, of as many runs in all."""
+
+    clients: int | None
+    tps: dict[Statements, float]
+    runs: int
+
+    @property
+    def sentence(self) -> str:
+        """What the worst order costs against the best, and where they part."""
+        best, worst = (choose(self.tps, key=lambda one: self.tps[one]) for choose in (max, min))
+        early, late = next(pair for pair in zip(best, worst, strict=True) if len({*pair}) == 2)
+        lost = 1 - self.tps[worst] / self.tps[best]
+        clients = "" if self.clients is None else f"{self.clients} clients, "
+        text = (
+            f"{clients}the same statements in {len(self.tps)} orders: {tps(self.tps[best])} TPS "
+            f"with “{early}” before “{late}”, and {percent(lost)} lower ({tps(self.tps[worst])} "
+            "TPS) the other way round"
+        )
+        return text + (_ONE_RUN_EACH if self.runs == len(self.tps) else "")
+
+
+def together(runs: Sequence[ImportedRun]) -> Iterator[ByClients | ByScale | ByOrder | Alike]:
     """Yield what the runs of a text say together."""
-    by_work: dict[tuple[str, str, str | None], list[ImportedRun]] = defaultdict(list)
+    by_work: dict[tuple[object, ...], list[ImportedRun]] = defaultdict(list)
+    by_statements: dict[tuple[object, ...], list[ImportedRun]] = defaultdict(list)
     for run in runs:
         if run.tps and not run.is_open_loop:
-            by_work[run.tool, run.workload, run.query_mode].append(run)
-    for (_, workload, _), found in by_work.items():
+            done = _statements(run)
+            by_work[run.tool, run.workload, run.query_mode, done].append(run)
+            if len({*done}) > 1:
+                same = (run.tool, run.query_mode, run.clients, run.scale, tuple(sorted(done)))
+                by_statements[same].append(run)
+    for found in by_work.values():
+        workload = found[0].workload
         yield from _by_clients(workload, found)
         yield from _by_scale(workload, found)
         if len(found) > 1 and len({(run.clients, run.scale) for run in found}) == 1:
             yield Alike(workload, [run.tps for run in found if run.tps])
+    for found in by_statements.values():
+        yield from _by_order(found)
+
+
+def _statements(run: ImportedRun) -> Statements:
+    """The statements of the server, if their latencies were printed."""
+    return tuple(one.sql for one in run.statements if not one.sql.startswith("\\"))
+
+
+def _by_order(runs: Sequence[ImportedRun]) -> Iterator[ByOrder]:
+    by_order: dict[Statements, list[float]] = defaultdict(list)
+    for run in runs:
+        by_order[_statements(run)].append(run.tps or 0.0)
+    if len(by_order) > 1:
+        means = {order: fmean(found) for order, found in by_order.items()}
+        yield ByOrder(runs[0].clients, means, len(runs))
 
 
 def _by_clients(workload: str, runs: Sequence[ImportedRun]) -> Iterator[ByClients]:
