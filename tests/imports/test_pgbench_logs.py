@@ -1,6 +1,7 @@
 """pgbench's logs: each number is what the lines add up to, whatever their columns are."""
 
 import io
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -124,3 +125,32 @@ def test_lines_that_are_cut_off_or_of_others_are_left_out_and_counted():
     found = read(text)
     assert found.all_runs()[0].ok == 2
     assert found.notes == ["2 lines are none of a log, or cut off: they are left out"]
+
+
+class Repeating(io.RawIOBase):
+    """A file that has the same whole lines so often."""
+
+    def __init__(self, lines: bytes, times: int) -> None:
+        self.lines, self.left = lines, times
+
+    def read(self, size: int = -1) -> bytes:
+        assert size >= len(self.lines)
+        self.left -= 1
+        return self.lines if self.left >= 0 else b""
+
+
+@pytest.mark.parametrize("last", ["", "0 0 skipped 0 1795895601 999999\n"])
+def test_a_log_of_any_size_is_read_in_the_same_memory_and_tells_how_far(last):
+    lines = [f"{n % 8} {n // 8} {500 + n % 900} 0 1795895601 {n}\n" for n in range(30_000)]
+    text = "".join([*lines, last]).encode()
+    peaks = []
+    for times in (4, 32):
+        told: list[int] = []
+        tracemalloc.start()
+        found = read_text(Repeating(text, times), lambda number, _, told=told: told.append(number))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert found.all_runs()[0].ok == 30_000 * times
+        assert told == sorted({*told})
+        assert told[-1] >= 30_000 * times - 2 * 100_000
+    assert peaks[1] < 1.2 * peaks[0]
