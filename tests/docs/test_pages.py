@@ -26,6 +26,7 @@ WELL_KNOWN_HOSTS = (
     "mariadb.com",
     "mysql.com",
     "postgresql.org",
+    "ray.io",
     "semver.org",
     "w3.org",
 )

@@ -43,6 +43,20 @@ def test_a_host_may_have_a_user_a_program_and_several_agents():
     ]
 
 
+def test_nodes_of_a_cluster_are_placed_by_one_command():
+    places = worker_list("local,ray:*2,ray:load,ray://head:10001/big*2").places()
+    assert [place.name for place in places] == [
+        f"{'ray' if n else 'local'}-{n + 1}" for n in range(6)
+    ]
+    assert [place.command[-2:] for place in places[1:]] == [
+        ("auto", ""),
+        ("auto", ""),
+        ("auto", "load"),
+        ("ray://head:10001", "big"),
+        ("ray://head:10001", "big"),
+    ]
+
+
 def test_a_file_has_entries_in_lines(tmp_path):
     file = tmp_path / "hosts.txt"
     file.write_text("# of the lab\nssh:h1\n\nlocal*2  # here\nexec:'run {n}, and go'\n")
@@ -83,6 +97,10 @@ def test_they_are_written_as_they_were_read(text):
         "ssh:/opt/dbdyno",
         "ssh://user@h",
         "ssh:h*0",
+        "ray",
+        "ray://head",
+        "ray:a b",
+        "ray:/load",
         "exec:'a",
     ],
 )

@@ -5,16 +5,12 @@ output; what it prints is kept for the log, and explains a command that starts n
 """
 
 import contextlib
-import fcntl
-import os
-import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from queue import Full, Queue
-from typing import IO, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -27,7 +23,6 @@ from dbdyno.model.secrets import Masker
 AgentFrame: TypeAlias = Frame | Greeting | Clock | PartConnected | PartInterval
 
 FRAME_BYTES_MAX = 64 * 2**20
-PIPE_BYTES = 2**20
 WAITING_MAX = 4096
 """Frames of all agents that are read and not yet taken: an agent keeps its own further ones."""
 _LENGTH_BYTES = 4
@@ -59,23 +54,7 @@ class Agent:
         self._arrivals = arrivals
         self._is_closing = False
         self._words = threading.Lock()
-        self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the agent
-        try:
-            self._process = subprocess.Popen(
-                place.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._printed,
-                bufsize=0,
-                start_new_session=True,  # Ctrl-C of a terminal is for the caller alone
-            )
-        except OSError:  # no such command, for one
-            self._printed.close()
-            raise
-        assert self._process.stdin is not None
-        # So that a plan fits, and nobody waits for an agent that does not read.
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(self._process.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._process = place.start()
         self._reader = threading.Thread(target=self._read, name=f"from {self.name}", daemon=True)
         self._reader.start()
 
@@ -100,8 +79,7 @@ class Agent:
 
     def kill(self) -> None:
         """End it at once, and what its command has started on this host."""
-        with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
 
     def close(self) -> None:
         """Wait until it has ended; one that does not end by itself is ended."""
@@ -116,14 +94,14 @@ class Agent:
             self.kill()
             self._process.wait()
         self._reader.join()
-        for stream in (self._process.stdin, self._process.stdout, self._printed):
+        for stream in (self._process.stdin, self._process.stdout, self._process.printed):
             if stream is not None:
                 stream.close()
 
     def printed(self) -> str:
         """What it has printed, without the secrets."""
-        self._printed.seek(0)
-        return self.masker.text(self._printed.read().decode(errors="replace"))
+        self._process.printed.seek(0)
+        return self.masker.text(self._process.printed.read().decode(errors="replace"))
 
     def _read(self) -> None:
         end = ""

@@ -1,16 +1,20 @@
 """Where the engines of a load run, as ``--workers`` says it.
 
-``local*4,ssh:h1,ssh:h2*2,exec:'CMD'``: an entry is a kind of place, and how many agents it has. A
-file has such entries in lines.
+``local*4,ssh:h1,ssh:h2*2,ray:*2,exec:'CMD'``: an entry is a kind of place, and how many agents it
+has. A file has such entries in lines.
 """
 
 import os
+import re
 import shlex
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from dbdyno.fleet.processes import Process
 
 OnLost: TypeAlias = Literal["stop", "continue"]
 
@@ -18,7 +22,8 @@ AGENT = Path(__file__).parents[1] / "agent.py"
 """The agent's program, whose module loads the engine."""
 COUNT_MAX = 10_000
 KINDS = (
-    "local, ssh:HOST or exec:'COMMAND', each with *N for N agents, or a file with these in lines"
+    "local, ssh:HOST, ray:[RESOURCE], ray://HOST:PORT[/RESOURCE] or exec:'COMMAND', each with *N "
+    "for N agents, or a file with these in lines"
 )
 
 # Nobody can answer questions. Forwardings of the user's own configuration would only collide.
@@ -35,18 +40,25 @@ class Place:
     name: str
     command: tuple[str, ...]
 
+    def start(self) -> "Process":
+        """Start it; raise an OSError if there is no such command."""
+        from dbdyno.fleet.processes import Command  # noqa: PLC0415 - no word needs it
+
+        return Command(self.command)
+
 
 @dataclass(frozen=True)
 class Entry:
     """One entry of ``--workers``, as it was written."""
 
-    kind: Literal["local", "ssh", "exec"]
+    kind: Literal["local", "ssh", "ray", "exec"]
     detail: str
-    """The host, as ssh is told it, with the path of its dbdyno if it has one; or the command."""
+    """The host, as ssh is told it, with the path of its dbdyno if it has one; the cluster's
+    address and resource; or the command."""
     count: int
 
     def command(self, number: int) -> tuple[str, ...]:
-        """Return the command that starts the agent of this number."""
+        """Return the command that starts the agent of this number; for Ray, those of the entry."""
         match self.kind:
             case "local":
                 return (sys.executable, "-I", "-S", str(AGENT))
@@ -54,6 +66,8 @@ class Entry:
                 host, slash, path = self.detail.partition("/")
                 program = shlex.quote(slash + path) if path else "dbdyno"
                 return (*_SSH, host, f"{program} agent")
+            case "ray":
+                return (sys.executable, "-m", "dbdyno.fleet.ray_driver", *_cluster(self.detail))
             case "exec":
                 return ("/bin/sh", "-c", self.detail.replace("{n}", str(number)))
 
@@ -78,14 +92,21 @@ class Workers:
         """Return the places of all agents, in order; each name is another one."""
         found: list[Place] = []
         agents_on: Counter[str] = Counter()
-        for entry in (its for its in self.entries for _ in range(its.count)):
-            number = len(found) + 1
-            name = f"{entry.kind}-{number}"
-            if entry.kind == "ssh":
-                host = entry.detail.partition("/")[0].rpartition("@")[2]
-                agents_on[host] += 1
-                name = f"{host}-{agents_on[host]}" if agents_on[host] > 1 else host
-            found.append(Place(name, entry.command(number)))
+        for entry in self.entries:
+            of_entry: list[Place] = []
+            for _ in range(entry.count):
+                number = len(found) + len(of_entry) + 1
+                name = f"{entry.kind}-{number}"
+                if entry.kind == "ssh":
+                    host = entry.detail.partition("/")[0].rpartition("@")[2]
+                    agents_on[host] += 1
+                    name = f"{host}-{agents_on[host]}" if agents_on[host] > 1 else host
+                of_entry.append(Place(name, entry.command(number)))
+            if entry.kind == "ray":
+                from dbdyno.fleet.ray_cluster import on_cluster  # noqa: PLC0415 - seldom used
+
+                of_entry = on_cluster(of_entry)
+            found += of_entry
         return found
 
 
@@ -114,17 +135,27 @@ def _words(text: str, separators: str, comments: str = "") -> list[str]:
         raise ValueError(f"{text!r}: {error}") from error
 
 
+def _cluster(detail: str) -> tuple[str, str]:
+    """Return the address of a cluster, as Ray is told it, and the resource that nodes must have."""
+    if not detail.startswith("//"):
+        return "auto", detail
+    address, _, resource = detail[2:].partition("/")
+    return f"ray://{address}", resource
+
+
 def _entry(word: str) -> Entry:
     head, star, number = word.rpartition("*")
     has_count = bool(star) and (number.isdecimal() or head == "local")
     if has_count and (not number.isdecimal() or int(number) == 0):
         raise ValueError(f"{word!r}: *N needs a number above 0")
     place, count = (head, int(number)) if has_count else (word, 1)
-    kind, _, detail = place.partition(":")
+    kind, colon, detail = place.partition(":")
     if place == "local":
         return Entry("local", "", count)
     if kind == "ssh" and detail.partition("/")[0]:
         return Entry("ssh", detail, count)
+    if kind == "ray" and colon and re.fullmatch(r"\w*|//[^/\s]+:\d+(/\w+)?", detail):
+        return Entry("ray", detail, count)
     if kind == "exec" and detail:
         return Entry("exec", detail, count)
     raise ValueError(f"{word!r}: write {KINDS}")

@@ -205,8 +205,9 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
         ),
     ] = None
     """Share the load among agents, whose results are added up exactly: local*4 starts four here,
-    ssh:HOST*2 two there, exec:'COMMAND' one by any command, in which {n} is its number; several
-    with commas, or a file with these in lines. See dbdyno workers check."""
+    ssh:HOST*2 two there, ray:*2 one on each of two nodes of a Ray cluster, exec:'COMMAND' one by
+    any command, in which {n} is its number; several with commas, or a file with these in lines.
+    See dbdyno workers check."""
 
     on_lost: Annotated[OnLost, flag("--on-lost", group=LOAD, show_default=True)] = "stop"
     """When one of the workers is lost: stop the run, or continue with the others."""

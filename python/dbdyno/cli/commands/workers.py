@@ -35,7 +35,8 @@ def list_(workers: WorkerList, /, *, json: Json = False) -> int:
     Parameters
     ----------
     workers
-        As --workers of dbdyno run: local*4,ssh:HOST,exec:'COMMAND', or a file with these in lines.
+        As --workers of dbdyno run: local*4,ssh:HOST,ray:*2,exec:'COMMAND', or a file with these
+        in lines.
     """
     places = workers.places()
     if json:
@@ -57,7 +58,8 @@ def check(workers: WorkerList, /, *, json: Json = False) -> int:
     Parameters
     ----------
     workers
-        As --workers of dbdyno run: local*4,ssh:HOST,exec:'COMMAND', or a file with these in lines.
+        As --workers of dbdyno run: local*4,ssh:HOST,ray:*2,exec:'COMMAND', or a file with these
+        in lines.
     """
     from dbdyno.fleet.examining import examined  # noqa: PLC0415 - loads the engine
 

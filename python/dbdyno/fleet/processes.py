@@ -1,0 +1,64 @@
+"""What an agent is started as: its standard streams, what it prints, and how it is ended."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import tempfile
+from typing import IO, Protocol
+
+PIPE_BYTES = 2**20
+
+
+class Process(Protocol):
+    """A process with an agent, here or elsewhere."""
+
+    pid: int
+    """On this host; 0 if it has none here."""
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """What the agent reads."""
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """Its frames."""
+
+    @property
+    def printed(self) -> IO[bytes]:
+        """A file with what it has printed so far."""
+
+    def kill(self) -> None:
+        """End it at once; does not wait."""
+
+    def wait(self, timeout: float | None = None) -> object:
+        """Wait until it has ended; raise ``subprocess.TimeoutExpired`` if it does not."""
+
+
+class Command(subprocess.Popen[bytes]):
+    """A command on this host, and what it starts in turn."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the agent
+        try:
+            super().__init__(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.printed,
+                bufsize=0,
+                start_new_session=True,  # Ctrl-C of a terminal is for the caller alone
+            )
+        except OSError:  # no such command, for one
+            self.printed.close()
+            raise
+        assert self.stdin is not None
+        # So that a plan fits, and nobody waits for an agent that does not read.
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(self.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+
+    def kill(self) -> None:
+        """End it at once, and what it has started on this host."""
+        with contextlib.suppress(OSError):
+            os.killpg(self.pid, signal.SIGKILL)

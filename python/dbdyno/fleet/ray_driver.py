@@ -1,0 +1,256 @@
+"""All that dbdyno asks of Ray: a node for each agent, its code there, and when it was lost.
+
+``python -m dbdyno.fleet.ray_driver ADDRESS RESOURCE STREAM PRINTED …`` has for each agent the
+descriptors of a socket and of a file. It answers with one line of JSON, and joins each socket with
+the agent on a node: over TLS, by a certificate of this process alone (:mod:`ray_node` has the other
+end). It ends with its agents; what is left of them then, Ray ends with its driver.
+"""
+
+import asyncio
+import contextlib
+import datetime
+import ipaddress
+import logging
+import os
+import socket
+import ssl
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import ray
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from ray.exceptions import RayError
+from ray.util.placement_group import placement_group
+from ray.util.scheduling_strategies import (
+    NodeAffinitySchedulingStrategy,
+    PlacementGroupSchedulingStrategy,
+)
+
+from dbdyno.fleet.ray_cluster import Refusal
+from dbdyno.fleet.ray_node import CHUNK_BYTES, KEY_BYTES, Node, closed, fingerprint, joined
+
+PACKAGE = Path(__file__).parents[1]
+PLACE_MAX_S = 20.0
+ANSWER_MAX_S = 30.0
+"""How long a node may take to answer for the first time: it fetches the package before."""
+KEY_MAX_S = 5.0
+TOKEN_HINT = (
+    "Start each node with RAY_AUTH_MODE=token and one token (ray get-auth-token --generate; "
+    "RAY_AUTH_TOKEN_PATH names its file), and set both here, too."
+)
+Connected: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer
+    """The cluster cannot have the agents."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.refusal = Refusal(message, hint)
+
+
+def connect(address: str) -> None:
+    """Connect to the cluster; the package goes to the nodes that will have an agent."""
+    try:
+        ray.init(
+            address,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            runtime_env={"py_modules": [str(PACKAGE)], "excludes": ["__pycache__"]},
+        )
+    except (ConnectionError, RuntimeError, RayError, ValueError) as error:
+        where = "a running Ray cluster" if address == "auto" else address
+        raise Refused(
+            f"{where} cannot be used: {' '.join(str(error).split())}",
+            "Nodes and this host need the same versions of Ray and Python. If the cluster has a "
+            "token, RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH are needed here, too.",
+        ) from error
+
+
+def refuse_strangers(nodes: Sequence[dict[str, Any]]) -> None:
+    """Refuse a cluster on which anyone who reaches a port could run a program."""
+    if all(ipaddress.ip_address(node["NodeManagerAddress"]).is_loopback for node in nodes):
+        return
+    mode_of: Any = ray.remote(num_cpus=0)(os.getenv)
+    modes = ray.get(
+        [
+            mode_of.options(
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            ).remote("RAY_AUTH_MODE", "")
+            for node in nodes
+        ],
+        timeout=ANSWER_MAX_S,
+    )
+    for node, mode in zip(nodes, modes, strict=True):
+        if mode.lower() != "token":
+            raise Refused(
+                f"Ray's node {node['NodeManagerAddress']} asks for no token: whoever reaches its "
+                "ports could run programs there",
+                TOKEN_HINT,
+            )
+
+
+def placed(count: int, resource: str) -> list[Any]:
+    """Return an actor on each of so many nodes, with all their CPUs."""
+    nodes = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+    refuse_strangers(nodes)
+    of_each = [node["Resources"] for node in nodes]
+    able = [its for its in of_each if its.get("CPU", 0) >= 1 and (not resource or resource in its)]
+    needed = f"CPUs and the resource {resource!r}" if resource else "CPUs"
+    if len(able) < count:
+        raise Refused(
+            f"of the {len(nodes)} nodes of Ray's cluster, {len(able)} with {needed} are there for "
+            f"{count} workers",
+            "Ask for fewer workers, or start nodes first: each agent has a node of its own.",
+        )
+    able.sort(key=lambda its: -its["CPU"])
+    bundles = [{"CPU": its["CPU"], **({resource: 1} if resource else {})} for its in able[:count]]
+    group = placement_group(bundles, strategy="STRICT_SPREAD")
+    if not group.wait(PLACE_MAX_S):
+        raise Refused(
+            f"nodes with {needed} are there for {count} workers, but were not free within "
+            f"{PLACE_MAX_S:g} s",
+            "ray status shows what uses them.",
+        )
+    node = ray.remote(Node)
+    return [
+        node.options(
+            num_cpus=bundle["CPU"],
+            scheduling_strategy=PlacementGroupSchedulingStrategy(
+                group, placement_group_bundle_index=index
+            ),
+        ).remote()
+        for index, bundle in enumerate(bundles)
+    ]
+
+
+def own_address(cluster: str) -> str:
+    """Return the address of this host on the way to the cluster."""
+    host, _, port = cluster.rpartition(":")
+    with socket.create_connection((host.strip("[]"), int(port))) as connection:
+        found: str = connection.getsockname()[0]
+    return found
+
+
+def certified() -> tuple[ssl.SSLContext, str]:
+    """Return a TLS context with a new certificate, and this; its key is nowhere else."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "dbdyno")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        # It is good for as long as this process lasts, whatever the nodes' calendars say.
+        .not_valid_before(datetime.datetime(2000, 1, 1))
+        .not_valid_after(datetime.datetime(9999, 1, 1))
+        .sign(key, hashes.SHA256())
+        .public_bytes(serialization.Encoding.PEM)
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    # ssl reads it from a file; this one is in memory.
+    with os.fdopen(os.memfd_create("key"), "wb", buffering=0) as file:
+        file.write(private + certificate)
+        context.load_cert_chain(f"/proc/self/fd/{file.fileno()}")
+    return context, certificate.decode()
+
+
+class _Ends:
+    """What the controller has of one agent: its stream, and the file of what it prints."""
+
+    def __init__(self, stream: str, printed: str) -> None:
+        self._socket = socket.socket(fileno=int(stream))
+        # Another file position than the controller's, which reads there.
+        path = f"/proc/self/fd/{printed}"
+        self._printed = os.open(path, os.O_WRONLY | os.O_APPEND)
+
+    async def open(self) -> None:
+        """Open the stream."""
+        self.reader, self.writer = await asyncio.open_connection(sock=self._socket)
+
+    async def stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Join the agent's stream with the controller's."""
+        await joined((self.reader, writer), (reader, self.writer))
+
+    async def print(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Keep what the agent prints."""
+        with contextlib.suppress(OSError):
+            while text := await reader.read(CHUNK_BYTES):
+                os.write(self._printed, text)
+        await closed(writer)
+
+    async def end(self, why: str) -> None:
+        """End the stream."""
+        os.write(self._printed, f"{why}\n".encode() if why else b"")
+        await closed(self.writer)
+
+
+async def serve(host: str, nodes: Sequence[Any], ends: Sequence[_Ends]) -> None:
+    """Join the controller's ends with the agents on these nodes until all have ended."""
+    expected: dict[str, Connected] = {}
+    for node, end in zip(nodes, ends, strict=True):
+        stream, printed = await node.fingerprints.remote()
+        expected |= {stream: end.stream, printed: end.print}
+        await end.open()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            async with asyncio.timeout(KEY_MAX_S):
+                key = await reader.readexactly(KEY_BYTES)
+            if use := expected.pop(fingerprint(key), None):
+                await use(reader, writer)
+        writer.close()
+
+    context, certificate = certified()
+    async with await asyncio.start_server(connected, host, 0, ssl=context) as server:
+        port = server.sockets[0].getsockname()[1]
+
+        async def followed(node: Any, end: _Ends) -> None:
+            why = ""
+            try:
+                await node.run.remote(host, port, certificate)
+            except RayError as error:
+                why = f"Ray: {error}"
+            await end.end(why)
+
+        async with asyncio.TaskGroup() as tasks:
+            for node, end in zip(nodes, ends, strict=True):
+                tasks.create_task(followed(node, end))
+
+
+def main(address: str, resource: str, *descriptors: str) -> None:
+    """Place the agents, answer, and serve them until they end."""
+    answer = os.dup(1)
+    os.dup2(2, 1)  # what libraries print is no answer
+    refusal = Refusal()
+    try:
+        connect(address)
+        nodes = placed(len(descriptors) // 2, resource)
+    except Refused as error:
+        refusal = error.refusal
+    except RayError as error:
+        refusal = Refusal(f"Ray could not place the workers: {error}")
+    os.write(answer, msgspec.json.encode(refusal) + b"\n")
+    if not refusal.message:
+        cluster = address.removeprefix("ray://")
+        if address == "auto":
+            cluster = ray.get_runtime_context().gcs_address
+        ends = [_Ends(*pair) for pair in zip(descriptors[::2], descriptors[1::2], strict=True)]
+        asyncio.run(serve(own_address(cluster), nodes, ends))
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,193 @@
+"""Agents on the nodes of a Ray cluster: a real one, whose nodes are lost as nodes are."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dbdyno.engine import histogram_bars, histogram_merge
+from dbdyno.errors import DbdynoError
+from dbdyno.fleet import ray_cluster
+from dbdyno.fleet.examining import examined
+from dbdyno.fleet.fleet import Fleet
+from dbdyno.fleet.words import worker_list
+from dbdyno.model.frame import Done, Frame, Interval, Note
+from tests.engine.running import plan_for, times
+from tests.fleet.ray import RayCluster
+from tests.fleet.test_fleet import (
+    CONTROLLER,
+    INSERT,
+    ROOT,
+    alone,
+    begun,
+    of_kind,
+    received,
+    shared,
+    table,
+)
+from tests.support.patience import wait_until
+
+__all__ = ["table"]  # a fixture
+
+SECRET = "a-very-secret-word"
+
+
+@contextlib.contextmanager
+def known(cluster: RayCluster) -> Iterator[RayCluster]:
+    """The cluster is the one that ``ray:`` finds, with its token."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in cluster.environment.items():
+            patch.setenv(name, value)
+        try:
+            yield cluster
+        finally:
+            cluster.remove()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with known(RayCluster(2)) as cluster:
+        yield cluster
+
+
+def free(cluster: RayCluster) -> bool:
+    """Whether nothing of a load is left on the nodes: neither agents nor their actors."""
+    return not [
+        process
+        for number in range(len(cluster.processes))
+        for process in cluster.processes_of(number)
+        if "dbdyno/agent.py" in (words := command_of(process)) or "ray::Node" in words
+    ]
+
+
+def command_of(process: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
+    return ""
+
+
+def test_nodes_do_the_transactions_of_one_host(cluster, table, log):
+    plan = plan_for(table.endpoint(), INSERT, clients=7, threads=4, seed=5, **times(20))
+    alone(plan, log)
+    expected = received(table)
+    frames, running = shared("ray:*2,local", plan, log)
+    (done,) = of_kind(Done, frames)
+    assert (done.end, done.counters.ok) == ("complete", 7 * 20)
+    assert received(table) == expected
+    parts = running.workers()
+    assert [part.name for part in parts] == ["ray-1", "ray-2", "local-3"]
+    responses = [part.response for part in parts if part.response is not None]
+    assert histogram_bars(done.response) == histogram_bars(histogram_merge(responses))
+    wait_until(lambda: free(cluster), "the end of the agents")
+
+
+def test_nodes_are_reached_from_outside_the_cluster(cluster):
+    """By Ray's client, as it is used from a host that is no node; and by a resource."""
+    found = examined(worker_list(f"ray://{cluster.client}/load*2").places())
+    assert [(its.name, its.problem, its.cpus > 0) for its in found] == [
+        ("ray-1", "", True),
+        ("ray-2", "", True),
+    ]
+
+
+def test_credentials_pass_ray_by(cluster, local, log):
+    """The agent has them, and neither the daemons nor the files of Ray do."""
+    endpoint = msgspec.structs.replace(local.endpoint(), password=SECRET)
+    plan = plan_for(endpoint, "select 1;", clients=2, threads=2, seconds=60)
+    found: dict[str, bool] = {}
+
+    def look(fleet: Fleet, frame: Frame) -> None:
+        if isinstance(frame, Interval) and frame.completed_ok and not found:
+            for number in range(len(cluster.processes)):
+                for process in cluster.processes_of(number):
+                    with contextlib.suppress(FileNotFoundError):  # others come and go
+                        name = Path(f"/proc/{process}/comm").read_text().strip()
+                        name = "agent" if "dbdyno/agent.py" in command_of(process) else name
+                        if name in ("gcs_server", "raylet", "agent"):
+                            found[name] = found.get(name, False) or is_in_memory(process)
+            fleet.agents[0].kill()
+
+    shared("ray:*2", plan, log, look)
+    assert found == {"gcs_server": False, "raylet": False, "agent": True}
+    written: dict[str, bytes] = {}
+    for path in cluster.folder.rglob("*"):
+        with contextlib.suppress(OSError):  # sockets, and what was there for a moment
+            written[path.name] = path.read_bytes()
+    assert any(name.startswith("worker-") for name in written)
+    assert [name for name, content in written.items() if SECRET.encode() in content] == []
+
+
+def is_in_memory(process: int) -> bool:
+    """Whether the secret is in the memory of a process: Ray's objects are in the raylet's."""
+    folder = Path(f"/proc/{process}")
+    with (folder / "mem").open("rb", buffering=0) as memory:
+        for line in (folder / "maps").read_text().splitlines():
+            words = line.split()
+            begin, end = (int(word, 16) for word in words[0].split("-"))
+            if words[1].startswith("rw"):
+                memory.seek(begin)
+                if SECRET.encode() in memory.read(end - begin):
+                    return True
+    return False
+
+
+def test_nothing_outlives_a_killed_controller(cluster, local):
+    plan = plan_for(local.endpoint(), "select pg_sleep(600);", clients=4, threads=2, seconds=60)
+    program = CONTROLLER.format(plan=msgspec.json.encode(plan)).replace("local*3", "ray:*2")
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as controller:
+        assert controller.stdout is not None
+        assert "started\n" in iter(controller.stdout.readline, "")
+        wait_until(lambda: len(local.backends()) == 4, "the load")
+        controller.kill()
+    wait_until(lambda: local.backends() == [], "the end of the load")
+    wait_until(lambda: free(cluster), "the end of the agents")
+
+
+def test_a_cluster_without_enough_nodes_is_refused(cluster):
+    problems = {found.problem for found in examined(worker_list("ray:load*4").places())}
+    assert problems == {
+        "of the 3 nodes of Ray's cluster, 2 with CPUs and the resource 'load' are there for 4 "
+        "workers"
+    }
+
+
+def test_lost_nodes_are_lost_workers(local, log):
+    """All processes of a node are killed, then those of all others."""
+    plan = plan_for(
+        local.endpoint(), "select 1;", clients=2, threads=2, seconds=60, interval_ns=200_000_000
+    )
+    with known(RayCluster(2)) as cluster:
+        alive = [2, 1, 0]
+
+        def kill(fleet: Fleet, frame: Frame) -> None:
+            if isinstance(frame, Interval) and frame.completed_ok and len(alive) == 3:
+                cluster.kill(alive.pop(0))
+            elif isinstance(frame, Note) and "was lost after" in frame.text:
+                while alive:
+                    cluster.kill(alive.pop(0))
+
+        frames, running = shared("ray:*2", plan, log, kill, "continue")
+    (done,) = of_kind(Done, frames)
+    assert (done.end, done.reason) == ("aborted", "all workers were lost")
+    first, second = sorted(part.lost_at_s for part in running.workers())
+    assert first < second
+    wait_until(lambda: local.backends() == [], "the end of the load")
+
+
+def test_a_cluster_without_a_token_is_refused():
+    with known(RayCluster(0, has_token=False)):
+        found = examined(worker_list("ray:").places())[0].problem
+        assert "asks for no token: whoever reaches its ports could run programs there" in found
+
+
+def test_ray_is_an_extra(monkeypatch):
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda _: None)
+    with pytest.raises(DbdynoError) as refused, begun("ray:*2"):
+        pass
+    assert refused.value.hint == "pip install 'dbdyno[fleet]'"
