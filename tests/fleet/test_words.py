@@ -68,6 +68,14 @@ def test_a_file_has_entries_in_lines(tmp_path):
         worker_list(str(file))
 
 
+def test_an_entry_is_no_file_though_one_is_called_like_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("local", "ssh:h1", "local*2"):
+        (tmp_path / name).write_text("exec:true\n")
+    found = worker_list("local,ssh:h1,local*2,./local").places()
+    assert [place.name for place in found] == ["local-1", "h1", "local-3", "local-4", "exec-5"]
+
+
 def test_numbers_go_on_over_all_entries():
     assert [place.name for place in worker_list("local,exec:true,local").places()] == [
         "local-1",

@@ -1,7 +1,7 @@
 """Where the engines of a load run, as ``--workers`` says it.
 
 ``local*4,ssh:h1,ssh:h2*2,ray:*2,exec:'CMD'``: an entry is a kind of place, and how many agents it
-has. A file has such entries in lines.
+has. A file has such entries in lines; one that is called like an entry is named by its folder, too.
 """
 
 import os
@@ -115,8 +115,8 @@ def worker_list(text: str) -> Workers:
     entries: list[Entry] = []
     for word in _words(text, ","):
         lines = [word]
-        # Path.is_file() raises for a command that is longer than the name of any file.
-        if os.path.isfile(word):  # noqa: PTH113
+        # Path.is_file() raises for a word that is longer than the name of any file.
+        if not _begins_as_entry(word) and os.path.isfile(word):  # noqa: PTH113
             lines = _words(Path(word).read_text(encoding="utf-8"), "\r\n", comments="#")
         entries += map(_entry, lines)
     if not entries:
@@ -124,6 +124,10 @@ def worker_list(text: str) -> Workers:
     if sum(entry.count for entry in entries) > COUNT_MAX:
         raise ValueError(f"{text!r}: more than {COUNT_MAX} agents")
     return Workers(text, tuple(entries))
+
+
+def _begins_as_entry(word: str) -> bool:
+    return word.partition("*")[0] == "local" or word.startswith(("ssh:", "exec:"))
 
 
 def _words(text: str, separators: str, comments: str = "") -> list[str]:
