@@ -34,4 +34,4 @@ def test_every_number_is_dealt_once_and_each_beginning_in_proportion(counts):
     for count, hand in zip(counts, hands, strict=True):
         for number in range(total):
             have = sum(its <= number for its in hand)
-            assert abs(have - (number + 1) * count / total) < 2
+            assert abs(have - (number + 1) * count / total) < 1

@@ -5,6 +5,7 @@ stages are split. What a client does depends on its number alone, so all agents 
 transactions of one.
 """
 
+import heapq
 from collections.abc import Sequence
 
 
@@ -20,16 +21,27 @@ def apportioned(total: int, weights: Sequence[int]) -> list[int]:
 
 
 def dealt(counts: Sequence[int]) -> list[list[int]]:
-    """Deal the numbers from 0 on, to each so many, evenly: whoever is furthest behind is next.
+    """Deal the numbers from 0 on, to each so many, evenly.
 
-    The first clients of a stage, or of a workload's group, are then spread like all.
+    Of the first n numbers each has its quota, rounded down or up: the k-th of c numbers falls
+    between k and k + 1 c-ths of all, and of those that may have the next number, whoever must have
+    one soonest gets it (R. Tijdeman, The chairman assignment problem, 1980). The first clients of a
+    stage, or of a workload's group, are then spread like all.
     """
     total = sum(counts)
+    turns = sorted(
+        (turn * total // count, -(-(turn + 1) * total // count), place)
+        for place, count in enumerate(counts)
+        for turn in range(count)
+    )
     hands: list[list[int]] = [[] for _ in counts]
+    open_turns: list[tuple[int, int]] = []
+    later = iter([*turns, (total, total, 0)])
+    first, *window = next(later)
     for number in range(total):
-        behind = [
-            (number + 1) * count - len(hand) * total if len(hand) < count else -total * total
-            for count, hand in zip(counts, hands, strict=True)
-        ]
-        hands[behind.index(max(behind))].append(number)
+        while first <= number:
+            heapq.heappush(open_turns, (window[0], window[1]))
+            first, *window = next(later)
+        _, place = heapq.heappop(open_turns)
+        hands[place].append(number)
     return hands
