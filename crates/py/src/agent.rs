@@ -114,7 +114,7 @@ fn read_word() -> Result<Option<Word>, EngineError> {
 
 fn answer(outlet: &Outlet, question: u64, received: Nanos) {
     let clock = Clock { question, received_ns: received.0, sent_ns: clock::now().0 };
-    outlet.write(&Frame::Clock(clock).encode());
+    outlet.overtake(&Frame::Clock(clock).encode());
 }
 
 /// The parent's instructions after the job, a line of JSON each.
