@@ -1,7 +1,8 @@
 """Starts a real agent, and passes on what it says, spoiled.
 
-With the name of a kind of frame, all bytes in these are rubbish; with ``early``, it is connected
-before it says hello.
+With the name of a kind of frame, all bytes in these are rubbish; with ``endless`` before that name,
+the first one is said again and again. With ``early``, it is connected before it says hello; with
+``other``, it is of another architecture, and so of another build.
 """
 
 import subprocess
@@ -18,21 +19,29 @@ def spoiled(value: object) -> object:
     return b"rubbish" if isinstance(value, bytes) else value
 
 
-def main(kind: str) -> None:
+def say(frame: object) -> None:
+    raw = msgspec.msgpack.encode(frame)
+    sys.stdout.buffer.write(len(raw).to_bytes(4, "little") + raw)
+    sys.stdout.buffer.flush()
+
+
+def main(how: str, endless: str = "") -> None:
     agent = [sys.executable, "-m", "dbdyno", "agent"]
     with subprocess.Popen(agent, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         while length := process.stdout.read(4):
             raw = process.stdout.read(int.from_bytes(length, "little"))
             frame = msgspec.msgpack.decode(raw)
-            if frame["kind"] == kind:
-                raw = msgspec.msgpack.encode(spoiled(frame))
-            if frame["kind"] == "hello" and kind == "early":
-                early = msgspec.msgpack.encode({"kind": "part_connected"})
-                sys.stdout.buffer.write(len(early).to_bytes(4, "little") + early)
-            sys.stdout.buffer.write(len(raw).to_bytes(4, "little") + raw)
-            sys.stdout.buffer.flush()
+            if frame["kind"] == how:
+                frame = spoiled(frame)
+            if frame["kind"] == "hello" and how == "early":
+                say({"kind": "part_connected"})
+            if frame["kind"] == "greeting" and how == "other":
+                frame |= {"architecture": "s390x", "build": "0123456789abcdef"}
+            say(frame)
+            while frame["kind"] == endless:
+                say(frame)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

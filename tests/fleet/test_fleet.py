@@ -206,6 +206,30 @@ def test_one_that_is_connected_before_it_says_hello_is_lost_by_name(local, log):
     assert "worker exec-1 was lost before the load began: it sent what no" in failed.message
 
 
+@pytest.mark.parametrize("kind", ["greeting", "clock"])
+def test_one_that_says_the_same_for_ever_is_refused_by_name(kind):
+    """Also if another one says nothing at all."""
+    with (
+        pytest.raises(DbdynoError, match="worker exec-1 is no agent"),
+        begun(spoiling(f"endless {kind}").replace(",local", ",exec:'sleep 60'" * (kind[0] == "g"))),
+    ):
+        pass
+
+
+def test_one_that_says_hello_for_ever_is_lost_by_name(local, log):
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=2)
+    frames, _ = shared(spoiling("endless hello"), plan, log)
+    (failed,) = of_kind(Failed, frames)
+    assert "worker exec-1 was lost before the load began" in failed.message
+    assert "a second hello" in failed.message
+
+
+def test_another_architecture_is_refused_by_name():
+    refusal = pytest.raises(DbdynoError, match=r"worker exec-1 \(.*, s390x\) has another build")
+    with refusal, begun(spoiling("other")):
+        pass
+
+
 def test_one_that_never_begins_is_not_waited_for(local, log):
     def stop_when_connected(fleet: Fleet, frame: Frame) -> None:
         if isinstance(frame, Connected):  # all are told to begin once this has returned

@@ -50,11 +50,15 @@ class Agent:
         self.offsets: Queue[Offset] = Queue()
         """By each exchange that was not taken yet."""
         self.heard_s = time.monotonic()
-        """When anything last arrived."""
+        """When anything last arrived, if only a piece of a frame."""
+        self._asked: set[int] = set()
+        """Questions for its clock that it has not answered yet."""
         self._arrivals = arrivals
         self._is_closing = False
         self._words = threading.Lock()
         self._process = place.start()
+        assert self._process.stdout is not None
+        self._output = open(self._process.stdout.fileno(), "rb", closefd=False)  # noqa: SIM115
         self._reader = threading.Thread(target=self._read, name=f"from {self.name}", daemon=True)
         self._reader.start()
 
@@ -75,7 +79,9 @@ class Agent:
 
     def ask_clock(self) -> None:
         """Ask for its clock; the answer is a sign of life, and an offset."""
-        self.send({"clock": time.monotonic_ns()})
+        question = time.monotonic_ns()
+        self._asked.add(question)
+        self.send({"clock": question})
 
     def kill(self) -> None:
         """End it at once, and what its command has started on this host."""
@@ -94,7 +100,8 @@ class Agent:
             self.kill()
             self._process.wait()
         self._reader.join()
-        for stream in (self._process.stdin, self._process.stdout, self._process.printed):
+        process = self._process
+        for stream in (self._output, process.stdin, process.stdout, process.printed):
             if stream is not None:
                 stream.close()
 
@@ -107,14 +114,18 @@ class Agent:
         end = ""
         try:
             for raw in self._frames():
-                now_ns, self.heard_s = time.monotonic_ns(), time.monotonic()
+                now_ns = time.monotonic_ns()
                 masked = self.masker.packed(raw)
                 frame = _decode(masked)
                 if isinstance(frame, Clock):
+                    self._asked.remove(frame.question)
                     stamps = (frame.question, frame.received_ns, frame.sent_ns, now_ns)
                     self.offsets.put(exchanged(*stamps))
                 else:
                     self._pass_on(Arrived(self, masked, frame))
+        except KeyError:
+            end = "it sent what no agent does: an answer without a question"
+            self.kill()
         except (msgspec.MsgspecError, ValueError) as error:
             end = f"it sent what no agent does: {error}"
             self.kill()
@@ -131,13 +142,20 @@ class Agent:
                 self.heard_s = time.monotonic()  # it waits for us
 
     def _frames(self) -> Iterator[bytes]:
-        assert self._process.stdout is not None
-        with open(self._process.stdout.fileno(), "rb", closefd=False) as stdout:
-            while len(length := stdout.read(_LENGTH_BYTES)) == _LENGTH_BYTES:
-                count = int.from_bytes(length, "little")
-                if count > FRAME_BYTES_MAX:
-                    raise ValueError(f"a frame of {count} bytes, or text: {length!r}")
-                raw = stdout.read(count)
-                if len(raw) < count:
-                    return  # of an agent that was killed
-                yield raw
+        while len(length := self._bytes(_LENGTH_BYTES)) == _LENGTH_BYTES:
+            count = int.from_bytes(length, "little")
+            if count > FRAME_BYTES_MAX:
+                raise ValueError(f"a frame of {count} bytes, or text: {length!r}")
+            raw = self._bytes(count)
+            if len(raw) < count:
+                return  # of an agent that was killed
+            yield raw
+
+    def _bytes(self, count: int) -> bytes:
+        """Return the next bytes, fewer at the end; on a slow link each piece is a sign of life."""
+        pieces, missing = [], count
+        while missing and (piece := self._output.read1(missing)):
+            self.heard_s = time.monotonic()
+            pieces.append(piece)
+            missing -= len(piece)
+        return b"".join(pieces)

@@ -147,7 +147,7 @@ class Fleet:
                 agent = min(waited, key=lambda agent: agent.number)
                 raise _no_agent(agent, f"nothing within {GREETING_MAX_S:g} s") from None
             agent = arrived.agent
-            if not isinstance(arrived.frame, Greeting):
+            if agent.greeting or not isinstance(arrived.frame, Greeting):
                 raise _no_agent(agent, arrived.end or "another answer")
             agent.greeting = arrived.frame
             _refuse_other_build(agent, arrived.frame)

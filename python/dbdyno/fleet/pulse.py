@@ -12,8 +12,8 @@ from dbdyno.fleet.agents import Agent
 from dbdyno.watch import Watch
 
 EVERY_S = 0.25
-SILENCE_MAX_S = 2.0
-"""An agent from which nothing came for so long is lost."""
+SILENCE_MAX_S = 1.75
+"""An agent that left questions unanswered for so long is lost: 2 s after its last sign of life."""
 
 
 class Pulse(Watch):

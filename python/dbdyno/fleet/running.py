@@ -32,7 +32,7 @@ from dbdyno.model.frame import (
     OutageBegun,
     Started,
 )
-from dbdyno.model.frame.parts import PartConnected, PartInterval
+from dbdyno.model.frame.parts import Greeting, PartConnected, PartInterval
 from dbdyno.model.plan import Plan
 from dbdyno.model.worker import WorkerPart
 
@@ -235,6 +235,8 @@ class RunningFleet:
         """What an engine says beside its numbers."""
         frame: Frame | None = None
         match said:
+            case Greeting() | Hello() if part.hello or isinstance(said, Greeting):
+                raise ValueError(f"a second {type(said).__name__.lower()}")
             case Hello():
                 part.hello = said
                 frame = self._hello()

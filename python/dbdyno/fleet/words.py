@@ -127,7 +127,7 @@ def worker_list(text: str) -> Workers:
 
 
 def _begins_as_entry(word: str) -> bool:
-    return word.partition("*")[0] == "local" or word.startswith(("ssh:", "exec:"))
+    return word.partition("*")[0] == "local" or word.startswith(("ssh:", "ray:", "exec:"))
 
 
 def _words(text: str, separators: str, comments: str = "") -> list[str]:
