@@ -42,26 +42,43 @@ def sources_of(
     place = runs_folder(home) / MERGED / table
     of_name = {folder.name: folder for folder in folders}
     stamps = stamps_of(of_name.values(), f"{table}.parquet")
-    merged, outdated = [], []
-    for path in sorted(place.glob("*.parquet")):
-        its = _stamps_in(connection, path)
-        if its and its.items() <= stamps.items():
-            merged.append(path)
-            stamps = {name: stamp for name, stamp in stamps.items() if name not in its}
-        else:
-            outdated.append(path)
-    if outdated or len(stamps) >= FEWEST:
+    found = _found(connection, place, stamps)
+    if found.outdated or len(found.apart) >= FEWEST:
         # A home that may only be read, another process that merges, a damaged file.
         with suppress(OSError, DbdynoError, duckdb.Error):
             make_closed(runs_folder(home), MERGED, table)
             with locked(place / "lock", waits=False):
-                for path in outdated:
+                found = _found(connection, place, stamps)  # another process may just have merged
+                for path in found.outdated:
                     path.unlink(missing_ok=True)
-                if len(stamps) >= FEWEST:
-                    paths = [table_path(of_name[name], table) for name in stamps]
-                    merged.append(_merge(connection, place, paths, stamps))
-                    stamps = {}
-    return Sources(merged, [of_name[name] for name in stamps])
+                if len(found.apart) >= FEWEST:
+                    paths = [table_path(of_name[name], table) for name in found.apart]
+                    found.merged.append(_merge(connection, place, paths, found.apart))
+                    found.apart.clear()
+    return Sources(found.merged, [of_name[name] for name in found.apart])
+
+
+class _Found(NamedTuple):
+    """The files that there are, and the runs that are in none of them."""
+
+    merged: list[Path]
+    outdated: list[Path]
+    apart: dict[str, Stamp]
+
+
+def _found(
+    connection: duckdb.DuckDBPyConnection, place: Path, stamps: Mapping[str, Stamp]
+) -> _Found:
+    found = _Found([], [], dict(stamps))
+    for path in sorted(place.glob("*.parquet")):
+        its = _stamps_in(connection, path)
+        if its and its.items() <= found.apart.items():
+            found.merged.append(path)
+            for name in its:
+                del found.apart[name]
+        else:
+            found.outdated.append(path)
+    return found
 
 
 def drop_damaged(connection: duckdb.DuckDBPyConnection, merged: Iterable[Path]) -> bool:
