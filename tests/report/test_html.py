@@ -29,7 +29,12 @@ from tests.support.recordings import changed
 def test_every_section_is_on_the_page(ordinary):
     page = render_html(run_page(ordinary))
     found = re.findall(r'<section id="([\w-]+)"', page)
-    absent = {"stages", "audit", "workers"}  # of other plans, or workloads with a definition
+    absent = {
+        "stages",
+        "audit",
+        "workers",
+        "failovers",
+    }  # of other plans, or workloads with a definition
     assert found == [section.id for section in all_sections() if section.id not in absent]
 
 

@@ -120,7 +120,7 @@ def test_a_round_trip_takes_at_least_what_was_asked_for(ends):
 
 def test_a_delay_that_is_off_is_a_doubt():
     alone = socket.socketpair()
-    way = SlowWay(Address(unix=UnixSocket(path="")), 2.0, *alone)
+    way = SlowWay(Address(unix=UnixSocket(path="")), 2.0, *alone, proxy=None)
     assert way.doubts() == ["the network delay of 2\u202fms could not be measured"]
     way.trips_ms = [2.1, 2.2, 2.25]
     assert way.doubts() == []

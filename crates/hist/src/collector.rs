@@ -281,6 +281,7 @@ fn failure_counts(failures: &Failures) -> Vec<FailureCount> {
             message: tally.message.clone(),
             statement: (tally.statement != StatementId::UNCOUNTED).then_some(tally.statement.0),
             scripts: tally.scripts.clone(),
+            unknown: tally.unknown,
         })
         .collect()
 }

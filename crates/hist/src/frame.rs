@@ -18,6 +18,7 @@ pub struct FailureCount {
     pub message: String,
     pub statement: Option<u32>,
     pub scripts: Vec<u64>,
+    pub unknown: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -25,6 +25,8 @@ pub struct FailureTally {
     pub statement: StatementId,
     /// How many of each script: those after the last one that failed are left out.
     pub scripts: Vec<u64>,
+    /// Those of which nobody knows whether they were committed.
+    pub unknown: u64,
 }
 
 /// Failures by class and code.
@@ -41,6 +43,8 @@ pub struct FailedTry<'a> {
     pub took: Nanos,
     /// The number of its script.
     pub script: usize,
+    /// Whether it may have been committed all the same: its commit was not answered.
+    pub is_unknown: bool,
 }
 
 /// The number of counters and histograms to keep: the same for all workers of a run.
@@ -168,6 +172,7 @@ pub(crate) fn merge_failures(own: &mut Failures, added: &Failures) {
                 known.count += more.count;
                 known.took += more.took;
                 add_counts(&mut known.scripts, &more.scripts);
+                known.unknown += more.unknown;
             })
             .or_insert_with(|| more.clone());
     }
@@ -175,7 +180,7 @@ pub(crate) fn merge_failures(own: &mut Failures, added: &Failures) {
 
 /// Records a failure.
 pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
-    let FailedTry { error, statement, took, script } = failed;
+    let FailedTry { error, statement, took, script, is_unknown } = failed;
     let message = || error.message.clone();
     let first = || FailureTally {
         count: 0,
@@ -183,12 +188,14 @@ pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
         message: message(),
         statement,
         scripts: Vec::new(),
+        unknown: 0,
     };
     let known = failures.entry((error.class, error.code.clone())).or_insert_with(first);
     known.count += 1;
     known.took += took;
     make_room(&mut known.scripts, script + 1);
     known.scripts[script] += 1;
+    known.unknown += u64::from(is_unknown);
 }
 
 /// Makes room for this many: further statements come up while scripts run.
@@ -471,6 +478,7 @@ mod tests {
             statement: StatementId::UNCOUNTED,
             took: Nanos(2),
             script,
+            is_unknown: script == 2,
         };
         add_failure(&mut tally.failures, failed(0));
         for script in [2, 0, 2] {
@@ -478,8 +486,8 @@ mod tests {
         }
         tally.merge(&other);
         let counted: Vec<_> =
-            tally.failures.values().map(|one| (one.count, &one.scripts)).collect();
-        assert_eq!(counted, [(4, &vec![2, 0, 2])]);
+            tally.failures.values().map(|one| (one.count, &one.scripts, one.unknown)).collect();
+        assert_eq!(counted, [(4, &vec![2, 0, 2], 2)]);
     }
 
     #[test]

@@ -259,6 +259,18 @@ impl Client {
         self.connection_mut(using).note_block(words, reply, flow);
     }
 
+    /// Whether the answer to a commit is missing on a connection of this number: that of a COMMIT,
+    /// or of a statement outside of a block, which commits itself.
+    pub(crate) fn awaits_commit(&self, connection: ConnectionId) -> bool {
+        let block = self.connections().find(|(number, _)| *number == connection);
+        let is_open = block.is_some_and(|(_, connection)| connection.block == Block::Open);
+        self.using == connection
+            && self.outstanding.iter().any(|asked| match asked.words.ends {
+                Some(end) => end == BlockEnd::Commit,
+                None => !is_open && !asked.words.begins,
+            })
+    }
+
     /// How its transaction ended, over all of its connections.
     pub(crate) fn block(&self) -> Block {
         self.connections().map(|(_, connection)| connection.block).max().unwrap_or_default()

@@ -114,6 +114,7 @@ def _of_engine(run: Run, reported: Iterable[FailureCount]) -> list[FailureRecord
             statement="" if one.statement is None else texts.get(one.statement, ""),
             took_s=one.took_ns / 1e9,
             by_script=_by_script(run, one),
+            unknown=one.unknown,
         )
         for one in reported
     ]

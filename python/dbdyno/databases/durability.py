@@ -4,6 +4,7 @@ A level says what survives, in the same words for every database. A database tha
 more than a level promises, provides more.
 """
 
+import math
 from collections.abc import Mapping
 
 from dbdyno.model.database import Database, Promise
@@ -13,6 +14,10 @@ MEANING: dict[Promise, str] = {
     "relaxed": "a crash of the host may lose the last second of commits, but corrupts nothing",
     "none": "a crash of the host may lose all data",
 }
+
+
+LOST_MAX_MS: dict[Promise, float] = {"full": 0.0, "relaxed": 1000.0, "none": math.inf}
+"""For how long before a crash of the host acknowledged commits may be lost."""
 
 
 def promise_of(database: Database, settings: Mapping[str, str]) -> Promise | None:

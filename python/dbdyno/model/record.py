@@ -91,6 +91,9 @@ class FailureRecord(Struct, frozen=True, kw_only=True):
     took_s: float | None = None
     """The total time of the tries that failed so; None in older runs, and in runs that were ended
     by force."""
+    unknown: int = 0
+    """Those that may have been committed all the same: the connection broke before the answer to
+    their COMMIT, or to a statement that commits itself."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
@@ -251,6 +254,46 @@ class NetworkDelayRecord(Struct, frozen=True, kw_only=True):
     """95th percentile of them."""
     count: int
     """How many were measured."""
+
+
+class FailoverRecord(Struct, frozen=True, kw_only=True):
+    """What an event (``--event``) cost: until the next event, or until the end.
+
+    Times after the event count from ``at_s``. A few clients beside the load, the witness, commit
+    numbered rows all the time: they saw the first error and the first commit, and what was
+    acknowledged to them is compared with the data at the end. The rest is of the load.
+    """
+
+    event: str
+    """What happened, as it was requested."""
+    at_s: float
+    """When it began, counted from the end of the warm-up."""
+    took_ms: float | None = None
+    """How long it took: until the server had started again, the cut or the command was over; None
+    if it failed."""
+    error: str = ""
+    """Why it failed."""
+    first_error_ms: float | None = None
+    """When the witness first saw an error; None if it saw none."""
+    first_commit_ms: float | None = None
+    """When a commit of the witness was first acknowledged after that; None if none was."""
+    level_tps: float | None = None
+    """The load's throughput before: in the ten seconds before the event, as far as they were
+    measured and follow the event before."""
+    level_90_ms: float | None = None
+    """The end of the first measurement interval, once there were commits again, with at least 90 %
+    of that throughput; None if there was none."""
+    failed_by_class: dict[str, int] = {}
+    """Failed transactions of the load."""
+    unknown: int = 0
+    """Transactions of the load among them that may have been committed."""
+    acknowledged: int = 0
+    """Commits of the witness that were acknowledged before it, and after the event before."""
+    lost: int | None = None
+    """Those of them that the data lacks; None if it could not be read."""
+    lost_ms: float | None = None
+    """For how long before the server was gone commits were lost: since the first that is
+    missing."""
 
 
 class ScriptRecord(Struct, frozen=True, kw_only=True):
@@ -569,6 +612,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     runs."""
     network_delay: NetworkDelayRecord | None = None
     """What made the network slower than it is; None if nothing did."""
+    failovers: list[FailoverRecord] = []
+    """What the events of ``--event`` cost, in their order."""
     stages: list[StageRecord] = []
     """Empty if the load did not change: its numbers are then the run's."""
     scripts: list[ScriptRecord] = []

@@ -316,6 +316,12 @@ class Failures(OfInterval):
     code = column(TEXT, "SQLSTATE, or the error number of MySQL and MariaDB")
     count = column(U64, "failed transactions", is_rising=True)
     message = column(TEXT, "the first message of this class and code")
+    unknown = column(
+        U64,
+        "those that may have been committed: the answer to their commit did not come",
+        is_rising=True,
+        in_older=0,
+    )
 
 
 class Slowest(OfInterval):

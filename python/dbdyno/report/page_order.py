@@ -13,6 +13,7 @@ PAGE_ORDER = (
     "findings",
     "audit",
     "stages",
+    "failovers",
     "costs",
     "server-cpu",
     # Over time.

@@ -5,7 +5,7 @@ last and must not endanger the results: if anything fails there, the numbers sta
 that is reported.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace as with_record
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.costs.costs import cost, costs
 from dbdyno.analysis.doubts import SHARED_HOST, kind_of, unmet_demands
+from dbdyno.analysis.events.recovery import with_recovery
 from dbdyno.analysis.processor.profile import server_processes, server_profile
 from dbdyno.analysis.series.planned_load import paced_rate_max
 from dbdyno.analysis.series.readings import Span, total
@@ -22,11 +23,13 @@ from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.analysis.waits.processor_time import CPU_TIMES
 from dbdyno.analysis.workers import worker_doubts, worker_records
+from dbdyno.databases.durability import LOST_MAX_MS, MEANING
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
-from dbdyno.formatting import size
+from dbdyno.formatting import counted, milliseconds, size
 from dbdyno.host.disk import free_bytes
-from dbdyno.model.record import RateRecord, RunRecord
+from dbdyno.model.database import Promise
+from dbdyno.model.record import FailoverRecord, RateRecord, RunRecord
 from dbdyno.model.run import Histograms, Run
 from dbdyno.model.tables import rows
 from dbdyno.run.connected_server import ConnectedServer
@@ -61,7 +64,13 @@ class EndedRun:
         watch, done = self.ready.watch, self.measured.done
         isolation = self.ready.record.isolation
         level = isolation.level if isolation else None
-        violations = watch.violations(self.connected, done, level) if watch and done else []
+        may_lose = bool(self.measured.failovers) and self.ready.record.server["promise"] != "full"
+        violations = (
+            watch.violations(self.connected, done, level, may_lose=may_lose)
+            if watch and done
+            else []
+        )
+        violations += broken_promises(self.ready.record.server["promise"], self.measured.failovers)
         recording = RunFolder(self.writer.folder).load(histograms)
         record = self.judged(recording, violations)
         complete = with_record(recording, record=record)
@@ -105,6 +114,16 @@ class EndedRun:
                 *(watch.doubts if watch else []),
                 *(self.way.doubts() if self.way else []),
                 *worker_doubts(parts, workers),
+                *(
+                    f"the event {one.event} failed: {one.error}"
+                    for one in self.measured.failovers
+                    if one.error
+                ),
+                *(
+                    f"whether {one.event} lost commits is not known: the data could not be read"
+                    for one in self.measured.failovers
+                    if one.lost is None
+                ),
                 *unmet_demands(summary.audit),
                 *([] if has_shared_host else placement_doubts(self.connected.server, options)),
             ],
@@ -112,6 +131,7 @@ class EndedRun:
             checks=watch.checks if watch else [],
             network_delay=self.way.record() if self.way else None,
             workers=workers,
+            failovers=with_recovery(recording, self.measured.failovers),
         )
 
     def with_demands(self, summary: RunRecord, recording: Run) -> RunRecord:
@@ -143,6 +163,19 @@ class EndedRun:
         if not is_hopeless or not self.job.is_on_empty_server or (counted and counted.ok):
             return None
         return "the server was new and empty: name the one that has your tables with --target"
+
+
+def broken_promises(promise: Promise | None, failovers: Sequence[FailoverRecord]) -> list[str]:
+    """Return which events lost commits that the durability level does not allow to be lost."""
+    if promise is None:
+        return []
+    return [
+        f"{one.event} lost {counted(one.lost or 0, 'acknowledged commit')}, of up to "
+        f"{milliseconds(one.lost_ms)} before: durability {promise} promises that "
+        f"{MEANING[promise]}"
+        for one in failovers
+        if one.lost_ms is not None and one.lost_ms > LOST_MAX_MS[promise]
+    ]
 
 
 def full_disk(folder: Path | None) -> str:

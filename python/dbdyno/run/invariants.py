@@ -145,10 +145,13 @@ class Watch:
         if self.before is not None:
             self.reader.take(interval)
 
-    def violations(self, connected: ConnectedServer, done: Done, level: str | None) -> list[str]:
+    def violations(
+        self, connected: ConnectedServer, done: Done, level: str | None, *, may_lose: bool = False
+    ) -> list[str]:
         """Return what the run violated, at its isolation level.
 
-        If the server no longer answers, that is a doubt; and so is what the level let through.
+        If the server no longer answers, that is a doubt; so is what the level let through, and, if
+        the run ``may_lose`` commits, that some are missing.
         """
         if self.before is None:
             return []
@@ -164,7 +167,7 @@ class Watch:
             self.read = [*after]
             committed = self.commits.committed(done)
             violations = workload.verify(self.values, self.before, after, committed)
-            found += [violation.message for violation in violations]
+            (self.doubts if may_lose else found).extend(one.message for one in violations)
         by_id = all_readings(readings)
         self.checks = [
             replace(by_id[one.id], rows_before=self.rows_before.get(one.id))

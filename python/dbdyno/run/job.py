@@ -126,11 +126,13 @@ def read_job(
     refuse(options)
     if options.engine_cpus:
         refuse_missing_cpus("--engine-cpus", options.engine_cpus)
+    server = choose_server(options)
+    _refuse_events(options, server)
     return Job(
         items=tuple(items),
         options=options,
         work=work,
-        server=choose_server(options),
+        server=server,
         seed=_seed_of(options),
     )
 
@@ -150,6 +152,17 @@ def check_scripts(job: Job, tools: Tools, say: Say) -> Job:
 def _seed_of(options: RunOptions) -> int:
     """The seed of all random numbers, which the record contains: as given, or else drawn."""
     return secrets.randbits(_SEED_BITS) if options.seed is None else options.seed
+
+
+def _refuse_events(options: RunOptions, server: ServerChoice) -> None:
+    """Refuse events that dbdyno cannot make happen to this server."""
+    ours = next((event for event in options.events if event.action != "exec"), None)
+    if ours and not server.is_passing:
+        raise DbdynoError(
+            code="usage",
+            message=f"--event {ours} is only for a new private server",
+            hint="Have a command of your own do it: --event TIME:exec:COMMAND.",
+        )
 
 
 def _refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:

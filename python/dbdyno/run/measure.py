@@ -25,6 +25,7 @@ from dbdyno.model.frame import (
     Started,
 )
 from dbdyno.model.plan import Plan
+from dbdyno.model.record import FailoverRecord
 from dbdyno.model.worker import WorkerPart
 from dbdyno.run.interrupts import deferred_to
 from dbdyno.run.observer import Observer
@@ -75,6 +76,8 @@ class Measured:
     was_silent: bool = False
     workers: Sequence[WorkerPart] = ()
     """What each engine did, if several shared the load."""
+    failovers: Sequence[FailoverRecord] = ()
+    """What was seen of each planned event."""
     got_interrupt: bool = False
     """Whether the user requested the end, however the engine then ended."""
 

@@ -15,6 +15,7 @@ from dbdyno.model.database import Promise
 from dbdyno.model.plan import Io, IsolationLevel, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
 from dbdyno.run import grammar
+from dbdyno.run.events.planned import PlannedEvent, planned_event
 from dbdyno.run.option_parameters import (
     LIMITS,
     LOAD,
@@ -253,6 +254,21 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
 
     reconnect: Annotated[bool, flag("-C", "--connect", group=LOAD)] = False
     """Open a new connection for each transaction."""
+
+    events: Annotated[
+        tuple[PlannedEvent, ...],
+        flag(
+            "--event",
+            group=LOAD,
+            converter=each(planned_event),
+            n_tokens=1,
+            accepts_keys=False,
+            metavar="TIME:EVENT",
+        ),
+    ] = ()
+    """What happens to the server at this time of the measurement, and is then measured: kill-server
+    (killed and started again), restart, cut:2s (all connections break, and there are no new ones
+    for 2s), or exec:COMMAND for any other; repeatable. All but exec need a new private server."""
 
     network_delay_ns: Annotated[int | None, span("--network-delay", group=LOAD)] = None
     """Make each round trip to the server longer by this (2ms), by a proxy on this host, which is

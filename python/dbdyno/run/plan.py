@@ -26,7 +26,7 @@ from dbdyno.model.plan import (
     Stage,
     Think,
 )
-from dbdyno.run.grammar import PROFILE_HZ
+from dbdyno.run.grammar import PROFILE_HZ, span_text
 from dbdyno.run.options import QUERY_MODE_DEFAULT, SECOND_NS, RunOptions
 from dbdyno.telemetry.pace import activity_interval_ns
 
@@ -103,6 +103,8 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         ("--telemetry off", "--server-log"): options.telemetry == "off" and options.server_log,
         ("--workers", "--engine-cpus"): options.workers and options.engine_cpus,
         ("--workers", "--network-delay"): options.workers and options.network_delay_ns is not None,
+        ("-t", "--event"): options.transactions and options.events,
+        ("--workers", "--event with cut"): options.workers and has_cut(options),
         ("--telemetry off", "--profile"): options.telemetry == "off" and options.profile_hz,
     }
     for (one, other), both in pairs.items():
@@ -114,6 +116,10 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         yield "--arrivals needs --rate, or --stages with rates"
     if options.stages and 0 < (options.clients or 0) < _stage_clients_max(options):
         yield f"-c {options.clients} is less than the clients of --stages"
+    measured_ns = sum(stage.duration_ns or 0 for stage in _stages(options))
+    for event in options.events:
+        if event.at_ns >= measured_ns and not options.transactions:
+            yield f"--event {event}: the run measures for {span_text(measured_ns)} only"
     if options.tries_max == 0 and not options.retry_time_ns and options.transactions:
         yield "--max-tries 0 needs a bound: --retry-time, or -T instead of -t"
 
@@ -121,6 +127,11 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
 def is_open(options: RunOptions) -> bool:
     """Whether arrivals follow a schedule."""
     return options.rate_tps is not None or bool(_stage_rates(options))
+
+
+def has_cut(options: RunOptions) -> bool:
+    """Whether an event cuts the network, so that the load has to pass through the proxy."""
+    return any(event.action == "cut" for event in options.events)
 
 
 def client_count(options: RunOptions) -> int:

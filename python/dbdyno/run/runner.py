@@ -17,12 +17,13 @@ from dbdyno.errors import DbdynoError
 from dbdyno.fleet.fleet import Fleet, opened as opened_fleet
 from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
-from dbdyno.model.frame import Activity, Connected, Frame, Interval, Transactions
+from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Transactions
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 from dbdyno.run.conclude import EndedRun
 from dbdyno.run.connected_server import ConnectedServer, connect_to
+from dbdyno.run.events.happening import Happenings, happening
 from dbdyno.run.invariants import Watch
 from dbdyno.run.job import Job
 from dbdyno.run.lua.commands import ScriptHooks, silence_reason
@@ -79,6 +80,7 @@ def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None
         opened as reached,
         connect_to(reached) as connected,
         slow_way(job.options, reached.endpoint()) as way,
+        happening(job.options.events, connected, way, observer.say) as happenings,
     ):
         if fleet:
             fleet.refuse(job.draft, reached.endpoint(), job.options.threads)
@@ -87,7 +89,7 @@ def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None
             ready = replace(ready, plan=fleet.shared(ready.plan, job.options.threads))
         with RunWriter(ready.record, ready.plan) as writer:
             observer.recorded(writer.folder)
-            this = _Run(job, tools, observer, connected, ready, writer, way, fleet)
+            this = _Run(job, tools, observer, connected, ready, writer, way, fleet, happenings)
             with this.phase(_SET_UP):
                 following = this.set_up()
             with this.phase(_MEASURE):
@@ -117,6 +119,7 @@ class _Run:
     writer: RunWriter
     way: SlowWay | None
     fleet: Fleet | None
+    happenings: Happenings | None
 
     @contextmanager
     def phase(self, phase: _Phase) -> Iterator[None]:
@@ -147,7 +150,7 @@ class _Run:
     def measure(self, following: AbstractContextManager[Follower]) -> Measured:
         """Run the engine to its end."""
         plan = self.ready.plan
-        run_observer = _RunObserver(self.observer, self.ready.watch)
+        run_observer = _RunObserver(self.observer, self.ready.watch, self.happenings)
         with following as follower, self._log.open("a", encoding="utf-8") as log:
             shared = self.fleet.start(plan, log) if self.fleet else None
             with on_cpus(self.job.options.engine_cpus):
@@ -158,6 +161,8 @@ class _Run:
                 measured = measure(engine, plan, run_observer, keep, self.writer.log)
             follower.finish()
             measured.workers = shared.workers() if shared else ()
+        if self.happenings is not None:
+            measured.failovers = self.happenings.records()
         if self.ready.watch is not None:
             self.ready.watch.reader.finish()
         self.ready.placed.record_memory("end")
@@ -251,11 +256,20 @@ class _FrameKeeper:
 
 
 class _RunObserver(Relay):
-    """Keeps the watch over the invariants of a run in progress."""
+    """Keeps the watch over the invariants of a run in progress, and lets its events begin."""
 
-    def __init__(self, observer: Observer, watch: Watch | None) -> None:
+    def __init__(
+        self, observer: Observer, watch: Watch | None, happenings: Happenings | None
+    ) -> None:
         super().__init__(observer)
         self._watch = watch
+        self._happenings = happenings
+
+    def started(self, plan: Plan, started: Started) -> None:
+        """Let the events begin, then pass it on."""
+        if self._happenings is not None:
+            self._happenings.begin(started.measure_begin_ns)
+        super().started(plan, started)
 
     def interval(self, interval: Interval) -> None:
         """Show it to the watch, then pass it on."""

@@ -94,6 +94,10 @@ class Guard:
                 f"its log is {cluster.log}",
             )
 
+    def outlive(self) -> None:
+        """Wait until the guard has noticed that the server has ended, whatever ended it."""
+        self._received()
+
     def start_again(self, cluster: Cluster) -> ProcessMark:
         """Start a server that was shut down; return its process."""
         self._send("start")

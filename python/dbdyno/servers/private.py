@@ -6,9 +6,10 @@ What a crash of the whole host leaves behind is removed by the next start.
 
 import fcntl
 import os
+import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,7 @@ from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, resto
 from dbdyno.servers.guard_client import Guard
 from dbdyno.servers.page_cache import drop_files
 from dbdyno.servers.placement import ANYWHERE, Placement
-from dbdyno.servers.processes import end, outwait_group
+from dbdyno.servers.processes import children_of, end, mark_of, outwait_group
 from dbdyno.servers.product import Blueprint, Cluster
 from dbdyno.servers.record import read_record, server_of, write_record
 from dbdyno.servers.settings import choose_settings
@@ -65,8 +66,22 @@ class PrivateServer(Server):
         """Shut it down cleanly: all data is written to disk, and stays until ``stop``."""
         self.guard.shut_down(self.cluster)
 
+    def kill(self) -> None:
+        """Kill all of its processes, so that nothing is finished or written any more.
+
+        What the kernel has been given survives, unlike in a power cut.
+        """
+        assert self.process_id is not None
+        processes = [mark_of(pid) for pid in (self.process_id, *children_of(self.process_id))]
+        for process in processes:
+            with suppress(ProcessLookupError):  # a session that has just ended
+                os.kill(process.pid, signal.SIGKILL)
+        for process in processes:
+            end(process, signal.SIGKILL, STOP_PATIENCE_S)
+        self.guard.outlive()
+
     def started_again(self, settings: Mapping[str, str] | None = None) -> "PrivateServer":
-        """Start it again after ``shut_down``, on the same data, with these settings added."""
+        """Start it again after its end, on the same data, with these settings added."""
         cluster = self.cluster
         if settings:
             blueprint = cluster.blueprint

@@ -31,6 +31,15 @@ def is_running(mark: ProcessMark) -> bool:
     return fields[0] != "Z" and int(fields[19]) == mark.start_ticks and _boot_id() == mark.boot_id
 
 
+def children_of(pid: int) -> list[int]:
+    """Return the processes that this one has started and that have not ended."""
+    found: list[int] = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # a thread that has just ended
+            found += map(int, children.read_text().split())
+    return found
+
+
 def outwait_group(group: int, patience_s: float) -> None:
     """Wait until all processes of a group have ended by themselves; then kill those that remain."""
     deadline = time.monotonic() + patience_s

@@ -136,6 +136,7 @@ class Tabulator:
                 code=failure.code,
                 count=failure.count,
                 message=failure.message,
+                unknown=failure.unknown,
             )
         for slow in frame.slowest:
             self._add_slow(frame.index, slow)

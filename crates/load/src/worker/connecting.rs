@@ -151,7 +151,7 @@ impl<P: Port> Turn<'_, P> {
             self.detect_outage(since, error);
         }
         if !may_wait {
-            self.fail_transaction(error, StatementId::UNCOUNTED);
+            self.fail_transaction(error, StatementId::UNCOUNTED, false);
             if using != ConnectionId::FIRST {
                 self.begin_anew();
             }
@@ -168,6 +168,7 @@ impl<P: Port> Turn<'_, P> {
     pub(super) fn lost(&mut self, connection: ConnectionId, error: &ServerError) {
         let (now, client) = (self.now, self.client);
         let own = self.own();
+        let is_unknown = own.awaits_commit(connection);
         own.connection_mut(connection).leave();
         match own.state {
             State::Finished => return,
@@ -183,7 +184,7 @@ impl<P: Port> Turn<'_, P> {
         let awaited = own.outstanding.front().filter(|_| own.using == connection);
         let statement = awaited.map_or(StatementId::UNCOUNTED, |asked| asked.statement);
         self.count_lost_connection(now, error);
-        self.fail_transaction(error, statement);
+        self.fail_transaction(error, statement, is_unknown);
         self.begin_anew();
         self.reconnect_later();
     }

@@ -82,7 +82,8 @@ impl<P: Port> Turn<'_, P> {
         transaction.try_began = now;
         if transaction.measured {
             let tried_again = &mut self.worker.intervals.tally.tried_again;
-            add_failure(tried_again, FailedTry { error, statement, took, script });
+            let failed = FailedTry { error, statement, took, script, is_unknown: false };
+            add_failure(tried_again, failed);
         }
         own.timings.clear();
         own.forget_last_try();
@@ -94,7 +95,7 @@ impl<P: Port> Turn<'_, P> {
         if self.own().state.transaction().is_none() {
             return self.hook_done();
         }
-        self.fail_transaction(error, statement);
+        self.fail_transaction(error, statement, false);
         self.leave_connection();
         Then::GoOn
     }
@@ -150,8 +151,14 @@ impl<P: Port> Turn<'_, P> {
     }
 
     /// Ends a transaction, if there is one, with an error, the answer to this statement. What
-    /// happens to the connection and the client is decided by the caller.
-    pub(super) fn fail_transaction(&mut self, error: &ServerError, statement: StatementId) {
+    /// happens to the connection and the client is decided by the caller. Its outcome is unknown if a
+    /// commit was not answered.
+    pub(super) fn fail_transaction(
+        &mut self,
+        error: &ServerError,
+        statement: StatementId,
+        is_unknown: bool,
+    ) {
         let now = self.now;
         let own = self.own();
         let Some(&transaction) = own.state.transaction() else { return };
@@ -168,7 +175,8 @@ impl<P: Port> Turn<'_, P> {
         let (took, script) = (now - transaction.try_began, transaction.script);
         tally.scripts[script].failed += 1;
         tally.failed_response.record(now - transaction.due);
-        add_failure(&mut tally.failures, FailedTry { error, statement, took, script });
+        let failed = FailedTry { error, statement, took, script, is_unknown };
+        add_failure(&mut tally.failures, failed);
         if transaction.measured {
             tally.counters.failed += 1;
             self.end_measured(&transaction, Fate::Failed(error.class));
@@ -233,7 +241,7 @@ impl<P: Port> Turn<'_, P> {
     /// The script failed: the client is finished.
     pub(super) fn script_failed(&mut self, fault: Fault) {
         let error = ServerError::new(FailureClass::Script, "script", fault.message.clone());
-        self.fail_transaction(&error, StatementId::UNCOUNTED);
+        self.fail_transaction(&error, StatementId::UNCOUNTED, false);
         let id = self.id();
         self.worker.end_report.faults.push((id, fault));
         if self.worker.timeline.is_none() {

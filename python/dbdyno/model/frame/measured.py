@@ -104,6 +104,8 @@ class FailureCount(Struct, frozen=True):
     ``statement`` is the one that failed with that message, or was pending when the connection
     broke; None if there was none. ``took_ns`` is the total time of the tries that failed so.
     ``scripts`` are their numbers by script: those after the last one that failed so are left out.
+    ``unknown`` are those that may have been committed: the connection broke before the answer to
+    their COMMIT, or to a statement that commits itself.
     """
 
     failure_class: str
@@ -113,6 +115,7 @@ class FailureCount(Struct, frozen=True):
     statement: int | None = None
     took_ns: int = 0
     scripts: list[int] = []
+    unknown: int = 0
 
 
 class ScriptInterval(Struct, frozen=True):

@@ -2,8 +2,9 @@
 
 Runs as a program of its own with only the standard library, as ``python -I -S proxy.py ORDER``. The
 order (JSON) has the delay of one direction and the routes: a listening socket, which it inherits,
-and where to connect for each connection to it. It ends when its standard input does: when dbdyno
-closes it, or dies.
+and where to connect for each connection to it. A number on its standard input cuts the wire for so
+many ns: all connections break, and new ones are closed at once. It ends when its standard input
+does: when dbdyno closes it, or dies.
 
 One thread serves all connections: the delay is the same for all, so what came first is due first.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import select
 import socket
 import sys
@@ -56,6 +58,7 @@ class Wire:
         self._listeners: dict[int, tuple[socket.socket, Any]] = {}
         self._ends: dict[int, End] = {}
         self._due: deque[tuple[int, End, bytes]] = deque()
+        self._cut_until_ns = 0
 
     def route(self, listener: socket.socket, to: Any) -> None:
         """Connect each connection to the listener with an address."""
@@ -73,25 +76,33 @@ class Wire:
                 wait_s = max(self._due[0][0] - time.monotonic_ns(), 0) / 1e9
             # To the microsecond; the timeout of epoll itself is rounded up to a millisecond.
             select.select([self._epoll], [], [], wait_s)
-            while self._due and self._due[0][0] <= time.monotonic_ns():
-                _, end, part = self._due.popleft()
-                if not part:  # the other end has said all
-                    self._close(end)
-                elif end.is_open:
-                    end.unsent += part
-                    self._send(end)
+            self._deliver()
             for number, events in self._epoll.poll(0):
                 if number == order:
-                    return
-                if number in self._listeners:
+                    if not self._obey(os.read(order, READ_BYTES)):
+                        return
+                elif number in self._listeners:
                     self._accept(*self._listeners[number])
                 elif number in self._ends:
                     self._serve(self._ends[number], events)
+
+    def _deliver(self) -> None:
+        """Pass on what has been on the way for long enough."""
+        while self._due and self._due[0][0] <= time.monotonic_ns():
+            _, end, part = self._due.popleft()
+            if not part:  # the other end has said all
+                self._close(end)
+            elif end.is_open:
+                end.unsent += part
+                self._send(end)
 
     def _accept(self, listener: socket.socket, to: Any) -> None:
         try:
             near, _ = listener.accept()
         except OSError:
+            return
+        if time.monotonic_ns() < self._cut_until_ns:
+            near.close()
             return
         is_unix = isinstance(to, str)
         family = socket.AF_INET6 if ":" in to[0] else socket.AF_INET
@@ -153,6 +164,14 @@ class Wire:
         if events != end.events and end.is_open and not end.has_ended:
             end.events = events
             self._epoll.modify(end.sock.fileno(), events)
+
+    def _obey(self, spans_ns: bytes) -> bool:
+        """Cut the wire for the last of these times; return whether there was one."""
+        for span_ns in spans_ns.split()[-1:]:
+            self._cut_until_ns = time.monotonic_ns() + int(span_ns)
+        for end in list(self._ends.values()):
+            self._close(end)
+        return bool(spans_ns)
 
     def _close(self, end: End) -> None:
         for one in (end, end.peer):

@@ -26,6 +26,7 @@ from dbdyno.model.plan import Address, Endpoint, TcpAddress, UnixSocket
 from dbdyno.model.record import NetworkDelayRecord
 from dbdyno.run.options import RunOptions
 from dbdyno.run.placement import on_cpus
+from dbdyno.run.plan import has_cut
 
 PROGRAM = Path(__file__).parent / "proxy.py"
 PRECISION_MS = 0.3
@@ -47,11 +48,19 @@ class SlowWay:
     near: socket.socket
     """Both ends of a connection through the proxy, on which nothing else is sent."""
     far: socket.socket
+    proxy: "subprocess.Popen[bytes]"
     trips_ms: list[float] = field(default_factory=list)
 
     def to(self, endpoint: Endpoint) -> Endpoint:
         """Return the same endpoint by this way."""
         return replace(endpoint, address=self.address)
+
+    def cut(self, span_ns: int) -> None:
+        """Break all connections, and have no new ones for this time."""
+        assert self.proxy.stdin
+        self.proxy.stdin.write(f"{span_ns}\n".encode())
+        self.proxy.stdin.flush()
+        time.sleep(span_ns / 1e9)
 
     @contextmanager
     def probed(self) -> Iterator[None]:
@@ -100,8 +109,9 @@ class SlowWay:
 
 @contextmanager
 def slow_way(options: RunOptions, endpoint: Endpoint) -> Iterator[SlowWay | None]:
-    """Start the proxy, if the options ask for a delay, and end it after the block."""
-    if options.network_delay_ns is None:
+    """Start the proxy, if the options ask for a delay or a cut, and end it after the block."""
+    delay_ns = options.network_delay_ns or 0
+    if options.network_delay_ns is None and not has_cut(options):
         yield None
         return
     if endpoint.address.odbc or endpoint.further_addresses:
@@ -118,7 +128,7 @@ def slow_way(options: RunOptions, endpoint: Endpoint) -> Iterator[SlowWay | None
         probe, echo = _listening(folder / "probe"), _listening(folder / "echo")
         routes = [(door, _upstream(endpoint.address)), (probe, str(folder / "echo"))]
         with on_cpus(options.engine_cpus):
-            process = _proxy(options.network_delay_ns // 2, routes)
+            process = _proxy(delay_ns // 2, routes)
         stack.callback(_end, process)
         near = stack.enter_context(socket.socket(socket.AF_UNIX))
         near.connect(str(folder / "probe"))
@@ -128,7 +138,7 @@ def slow_way(options: RunOptions, endpoint: Endpoint) -> Iterator[SlowWay | None
             end.settimeout(PROBE_PATIENCE_S)
         for opened in (door, probe, echo, far):
             stack.callback(opened.close)
-        yield SlowWay(address, options.network_delay_ns / 1e6, near, far)
+        yield SlowWay(address, delay_ns / 1e6, near, far, process)
 
 
 def _door(folder: Path, address: Address) -> tuple[socket.socket, Address]:
@@ -137,7 +147,9 @@ def _door(folder: Path, address: Address) -> tuple[socket.socket, Address]:
         door = socket.create_server((LOOPBACK, 0), backlog=1024)
         port = door.getsockname()[1]
         return door, Address(tcp=TcpAddress(host=address.tcp.host, port=port, numeric=LOOPBACK))
-    return _listening(folder / "server"), Address(unix=UnixSocket(path=str(folder / "server")))
+    assert address.unix
+    path = folder / Path(address.unix.path).name  # by which libpq finds it
+    return _listening(path), Address(unix=UnixSocket(path=str(path)))
 
 
 def _upstream(address: Address) -> str | tuple[str, int]:

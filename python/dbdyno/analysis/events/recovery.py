@@ -1,0 +1,67 @@
+"""What a planned event cost the load: its failures, and when its throughput was back.
+
+Instants of the load are known to the measurement interval. The record of each event comes with what
+the witness saw of it (``run/events/witness.py``).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from dbdyno.analysis.series.timeline import timeline
+from dbdyno.model.record import FailoverRecord
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
+
+LEVEL_S = 10.0
+"""For how long before an event the level is taken that the load has to regain."""
+LEVEL_SHARE = 0.9
+
+
+def with_recovery(run: Run, failovers: Sequence[FailoverRecord]) -> list[FailoverRecord]:
+    """Return the records of a run's events, in order, with what they cost the load."""
+    found: list[FailoverRecord] = []
+    measured = timeline(run).measured()
+    begins_s, ends_s = measured.time_s, measured.time_s + measured.seconds
+    settled_s = 0.0
+    for number, one in enumerate(failovers, 1):
+        until_s = failovers[number].at_s if number < len(failovers) else np.inf
+        level_tps = level_90_ms = None
+        before = (begins_s >= max(settled_s, one.at_s - LEVEL_S)) & (ends_s <= one.at_s)
+        if before.any():
+            level_tps = float(np.average(measured.tps[before], weights=measured.seconds[before]))
+            commits_s = one.at_s + (one.first_commit_ms or one.first_error_ms or 0) / 1e3
+            after = (ends_s > commits_s) & (ends_s <= until_s)
+            regained = after & (measured.tps >= LEVEL_SHARE * level_tps)
+            if regained.any():
+                level_90_ms = float(ends_s[regained][0] - one.at_s) * 1e3
+        settled_s = one.at_s + (level_90_ms or 0) / 1e3
+        complete = replace(one, level_tps=level_tps, level_90_ms=level_90_ms)
+        found.append(_with_failures(run, complete, until_s))
+    return found
+
+
+def _with_failures(run: Run, one: FailoverRecord, until_s: float) -> FailoverRecord:
+    """Count from the interval in which it began to the one in which the next event begins.
+
+    Counts rise during the run: those of a time are the difference of two.
+    """
+    intervals, failures = run.intervals, run.failures
+    ends_s = intervals.time_s + intervals.seconds
+    first, last = (intervals.interval[ends_s <= at_s] for at_s in (one.at_s, until_s))
+    totals: list[dict[tuple[str, str], tuple[int, int]]] = []
+    for counted in (first, last):
+        these = failures.where(np.isin(failures.interval, counted))
+        columns = (these.failure_class, these.code, these.count, these.unknown)
+        # The last row of a class and code has its total.
+        totals.append({(kind, code): (n, unknown) for kind, code, n, unknown in rows(*columns)})
+    before, after = totals
+    by_class: dict[str, int] = {}
+    unknown = 0
+    for kind, (count, unknown_count) in after.items():
+        count_before, unknown_before = before.get(kind, (0, 0))
+        unknown += unknown_count - unknown_before
+        if failed := count - count_before:
+            by_class[kind[0]] = by_class.get(kind[0], 0) + failed
+    return replace(one, failed_by_class=by_class, unknown=unknown)

@@ -1,0 +1,93 @@
+"""What the events of a run cost: how long there were no commits, and which of them were lost."""
+
+from collections.abc import Sequence
+
+from dbdyno.explain.explain import explained_record
+from dbdyno.formatting import NOTHING, count, milliseconds, seconds, tps
+from dbdyno.model.record import FailoverRecord, RunRecord
+from dbdyno.model.run import Run
+from dbdyno.report.content import Block, Items, Section, Table, Text
+
+COLUMNS = (
+    *("Event", "At", "Took", "First error", "First commit", "Level before, TPS"),
+    *("90 % of it", "Failed", "Unknown", "Lost commits"),
+)
+
+
+def build(run: Run) -> Sequence[Block]:
+    """A row for each event, and what could not be done."""
+    record = explained_record(run)
+    if not record.failovers:
+        return []
+    failed = [f"{one.event} failed: {one.error}" for one in record.failovers if one.error]
+    return [
+        Table(
+            columns=COLUMNS,
+            rows=[
+                (
+                    one.event,
+                    seconds(one.at_s),
+                    milliseconds(one.took_ms),
+                    milliseconds(one.first_error_ms),
+                    milliseconds(one.first_commit_ms),
+                    tps(one.level_tps),
+                    milliseconds(one.level_90_ms),
+                    ", ".join(
+                        f"{kind.replace('_', ' ')} {count(number)}"
+                        for kind, number in one.failed_by_class.items()
+                    )
+                    or "0",
+                    count(one.unknown),
+                    _lost(one),
+                )
+                for one in record.failovers
+            ],
+            numeric=frozenset(range(1, len(COLUMNS) - 3)),
+        ),
+        *([Items(sentences=failed)] if failed else []),
+        Text(
+            text="Times count from the event; 90 % is of the throughput before, at the end of a "
+            "measurement interval. Unknown are failed transactions that may have been committed: "
+            "the connection broke before the answer to their commit. First error, first commit and "
+            "lost commits are those of a few clients beside the load, whose acknowledged commits "
+            "were looked for in the data.",
+            note=True,
+        ),
+    ]
+
+
+def summary(record: RunRecord) -> Sequence[Block]:
+    """How long each event interrupted the load, and what it lost."""
+    if not record.failovers:
+        return []
+    return [
+        Table(
+            columns=("event", "at", "first error", "first commit", "90 % level", "unknown", "lost"),
+            rows=[
+                (
+                    one.event,
+                    seconds(one.at_s),
+                    milliseconds(one.first_error_ms),
+                    milliseconds(one.first_commit_ms),
+                    milliseconds(one.level_90_ms),
+                    count(one.unknown),
+                    _lost(one),
+                )
+                for one in record.failovers
+            ],
+            numeric=frozenset({1, 2, 3, 4, 5}),
+        )
+    ]
+
+
+def _lost(failover: FailoverRecord) -> str:
+    """``3 of 1,200 (the last 12 ms)``."""
+    if failover.lost is None:
+        return NOTHING
+    found = f"{count(failover.lost)} of {count(failover.acknowledged)}"
+    if failover.lost_ms is None:
+        return found
+    return f"{found} (the last {milliseconds(failover.lost_ms)})"
+
+
+SECTION = Section(id="failovers", title="Events under load", build=build, summary=summary)

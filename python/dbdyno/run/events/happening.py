@@ -1,0 +1,189 @@
+"""Makes planned events happen while a load runs, and records what a witness saw of them.
+
+A thread of its own waits for each instant. An event that fails, such as a server that does not
+start again, is recorded with its reason and never ends the run: what follows is what is measured.
+"""
+
+import math
+import subprocess
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dbdyno.databases.connecting import open_connection, url_of
+from dbdyno.databases.connection import Connection
+from dbdyno.errors import DbdynoError
+from dbdyno.formatting import milliseconds
+from dbdyno.model.record import FailoverRecord
+from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.run.events.planned import PlannedEvent
+from dbdyno.run.events.witness import Witness
+from dbdyno.run.network_delay.way import SlowWay
+from dbdyno.servers.private import PrivateServer
+
+OUTPUT_END = 200
+"""How many characters of a failed command's output are quoted: the last ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Happened:
+    """One event that has happened; instants are in ns of the monotonic clock."""
+
+    event: PlannedEvent
+    begin_ns: int
+    end_ns: int
+    error: str
+
+
+class Happenings:
+    """The events of one run."""
+
+    def __init__(
+        self,
+        events: Sequence[PlannedEvent],
+        connected: ConnectedServer,
+        way: SlowWay | None,
+        witness: Witness,
+        say: Callable[[str], None],
+    ) -> None:
+        self._events = sorted(events, key=lambda event: event.at_ns)
+        self._server = connected.server
+        self._way = way
+        self._witness = witness
+        self._say = say
+        self._happened: list[Happened] = []
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._measured_from_ns = 0
+
+    def begin(self, measure_begin_ns: int) -> None:
+        """Let them happen: the load has begun, and is measured from this instant on."""
+        self._measured_from_ns = measure_begin_ns
+        self._witness.begin()
+        self._thread = threading.Thread(target=self._make_happen, name="events", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Let no further event happen, and wait for one that has begun."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def records(self) -> list[FailoverRecord]:
+        """Return what the witness saw of each event that has happened."""
+        self.end()
+        seen, happened = self._witness.testimony(), self._happened
+        began_ns = [one.begin_ns for one in happened]
+        errors_ns = [
+            _first(seen.errors_ns, *span_ns)
+            for span_ns in zip(began_ns, [*began_ns[1:], math.inf], strict=True)
+        ]
+        # What is acknowledged until the first error was acknowledged before the server was gone.
+        gone_ns = [error or began for error, began in zip(errors_ns, began_ns, strict=True)]
+        befores_ns = zip([0, *gone_ns], [*gone_ns[:-1], math.inf], strict=False)
+        nexts_ns = [*began_ns[1:], math.inf]
+        records = []
+        for one, error_ns, at_ns, before_ns, next_ns in zip(
+            happened, errors_ns, gone_ns, befores_ns, nexts_ns, strict=False
+        ):
+            lost_ns = seen.lost_ns and _within(seen.lost_ns, *before_ns)
+            commit_ns = _first(seen.acknowledged_ns, at_ns, next_ns)
+            records.append(
+                FailoverRecord(
+                    event=one.event.name,
+                    at_s=(one.begin_ns - self._measured_from_ns) / 1e9,
+                    took_ms=None if one.error else (one.end_ns - one.begin_ns) / 1e6,
+                    error=one.error,
+                    first_error_ms=error_ns and (error_ns - one.begin_ns) / 1e6,
+                    first_commit_ms=commit_ns and (commit_ns - one.begin_ns) / 1e6,
+                    acknowledged=len(_within(seen.acknowledged_ns, before_ns[0], at_ns)),
+                    lost=None if lost_ns is None else len(lost_ns),
+                    lost_ms=(at_ns - lost_ns[0]) / 1e6 if lost_ns else None,
+                )
+            )
+        return records
+
+    def _make_happen(self) -> None:
+        for event in self._events:
+            wait_ns = self._measured_from_ns + event.at_ns - time.monotonic_ns()
+            if self._over.wait(max(wait_ns, 0) / 1e9):
+                return
+            begin_ns, error = time.monotonic_ns(), ""
+            self._say(f"event: {event.name}")
+            try:
+                self._do(event)
+            except DbdynoError as failed:
+                error = failed.message
+            except Exception as failed:  # the run goes on, whatever it was
+                error = f"{type(failed).__name__}: {failed}"
+            end_ns = time.monotonic_ns()
+            took = milliseconds((end_ns - begin_ns) / 1e6)
+            self._say(f"event: {event.name} {f'failed: {error}' if error else f'took {took}'}")
+            self._happened.append(
+                Happened(event=event, begin_ns=begin_ns, end_ns=end_ns, error=error)
+            )
+
+    def _do(self, event: PlannedEvent) -> None:
+        if event.action == "exec":
+            ended = subprocess.run(
+                ["/bin/sh", "-c", event.command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+            if ended.returncode:
+                said = ended.stdout.strip()[-OUTPUT_END:]
+                raise DbdynoError("event", f"exit code {ended.returncode}{said and f': {said}'}")
+        elif event.action == "cut":
+            assert self._way
+            self._way.cut(event.cut_ns)
+        else:
+            assert isinstance(self._server, PrivateServer)
+            if event.action == "kill-server":
+                self._server.kill()
+            else:
+                self._server.shut_down()
+            self._server = self._server.started_again()
+
+
+def _within(instants_ns: Sequence[int], begin_ns: float, end_ns: float) -> Sequence[int]:
+    """Return those of instants in order that are not before the begin, and before the end."""
+    return instants_ns[bisect_left(instants_ns, begin_ns) : bisect_left(instants_ns, end_ns)]
+
+
+def _first(instants_ns: Sequence[int], begin_ns: float, end_ns: float) -> int | None:
+    return next(iter(_within(instants_ns, begin_ns, end_ns)), None)
+
+
+@contextmanager
+def happening(
+    events: Sequence[PlannedEvent],
+    connected: ConnectedServer,
+    way: SlowWay | None,
+    say: Callable[[str], None],
+) -> Iterator[Happenings | None]:
+    """Provide for the events during the block; their witness has a table in the database."""
+    if not events:
+        yield None
+        return
+
+    def connect() -> Connection:
+        """Open a connection by the way that the load takes."""
+        server = connected.server
+        return open_connection(url_of(way.to(server.endpoint()))) if way else server.connect()
+
+    with connected.target.understood("create the table of the witness, which --event needs"):
+        witness = Witness(connect)
+        witness.create()
+    happenings = Happenings(events, connected, way, witness, say)
+    try:
+        yield happenings
+    finally:
+        happenings.end()
+        witness.drop()

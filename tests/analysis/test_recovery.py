@@ -1,0 +1,40 @@
+"""What an event cost a load whose numbers are known."""
+
+import numpy as np
+
+from dbdyno.analysis.events.recovery import with_recovery
+from dbdyno.model.record import FailoverRecord
+from tests.support.recordings import MadeRun, changed
+
+
+def event(at_s: float, first_commit_ms: float | None = None) -> FailoverRecord:
+    return FailoverRecord(event="restart", at_s=at_s, first_commit_ms=first_commit_ms)
+
+
+def test_the_level_is_that_before_and_is_back_at_the_end_of_an_interval():
+    ok = [1000, 1000, 1000, 1000, 100, 0, 500, 899, 900, 1000]
+    run = MadeRun(ok, seconds=10, warmup=0).loaded()
+    (one,) = with_recovery(run, [event(4.25, first_commit_ms=1900)])
+    assert one.level_tps == 1000
+    assert one.level_90_ms == 4750
+
+
+def test_a_level_that_is_not_regained_before_the_next_event_is_none():
+    run = MadeRun([1000, 1000, 0, 500, 500, 500, 0, 500], seconds=8, warmup=0).loaded()
+    first, second = with_recovery(run, [event(2.0, 900), event(6.0, 900)])
+    assert (first.level_tps, first.level_90_ms) == (1000, None)
+    assert (second.level_tps, second.level_90_ms) == (375, 2000)
+
+
+def test_failures_are_those_from_one_event_to_the_next():
+    run = MadeRun(seconds=8, warmup=0).loaded()
+    counted = [(1, "deadlock", 1, 0), (2, "deadlock", 2, 0), (2, "connection", 8, 3)]
+    counted += [(5, "deadlock", 2, 0), (5, "connection", 12, 4)]
+    names = ("interval", "class", "count", "unknown")
+    columns = dict(zip(names, map(np.array, zip(*counted, strict=True)), strict=True))
+    columns |= {"code": np.array([""] * 5), "message": np.array([""] * 5)}
+    first, second = with_recovery(
+        changed(run, columns={"failures": columns}), [event(2.5), event(5.5)]
+    )
+    assert (first.failed_by_class, first.unknown) == ({"deadlock": 1, "connection": 8}, 3)
+    assert (second.failed_by_class, second.unknown) == ({"connection": 4}, 1)

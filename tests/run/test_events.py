@@ -1,0 +1,193 @@
+"""Planned events under load: what happens, what it cost, and what was lost, on real servers."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.record import FailoverRecord
+from dbdyno.run.conclude import broken_promises
+from dbdyno.run.events.planned import planned_event
+from dbdyno.run.option_words import arguments_of, options_from
+from tests.support.ended import record_of
+
+SERVERS = ["postgres", "mariadb"]
+ACCEPTED = ("--max-disturbance", "100%", "--max-failures", "100%", "--telemetry", "off")
+
+
+def dbdyno(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dbdyno", "run", *map(str, words), "--json"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def failovers_of(ended: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(ended.stdout)["failovers"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "text", ["30s:kill-server", "500ms:restart", "1m:cut:2s", "0s:exec:echo a:b 'c d'"]
+)
+def test_an_event_is_written_as_it_was_read(text):
+    assert str(planned_event(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "restart",
+        "30s",
+        "30s:stop",
+        "soon:restart",
+        "1s:cut",
+        "1s:cut:0",
+        "1s:exec: ",
+        "1s:restart:2s",
+    ],
+)
+def test_what_is_no_event_is_refused(text):
+    with pytest.raises(ValueError, match=r"is not|lasts"):
+        planned_event(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["-T", "5", "--event", "5s:restart"], "the run measures for 5s only"),
+        (["-t", "5", "--event", "1s:restart"], "-t and --event cannot be used together"),
+        (
+            ["--target", "postgresql://h/d", "--event", "1s:kill-server"],
+            "is only for a new private server",
+        ),
+        (["--workers", "local*2", "--event", "1s:cut:1s"], "--event with cut"),
+    ],
+)
+def test_what_cannot_happen_is_refused(home, words, reason):
+    ended = dbdyno("tpcb", *words)
+    assert ended.returncode == 1
+    assert reason in json.loads(ended.stdout)["error"]["message"]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_killed_server_loses_no_commit_at_full_durability(home, server):
+    ended = dbdyno(
+        *("tpcb", "--server", server, "--durability", "full", "-c", "4", "-T", "12"),
+        *("--warmup", "0", "--interval", "100ms", "--event", "3s:kill-server", *ACCEPTED),
+    )
+    record = record_of(ended)
+    (one,) = record["failovers"]
+    assert one["event"] == "kill-server"
+    assert one["at_s"] >= 3
+    assert one["error"] == ""
+    assert 0 < one["first_error_ms"] < one["first_commit_ms"]
+    assert one["level_tps"] > 0
+    assert one["acknowledged"] > 0
+    assert one["lost"] == 0
+    assert one["failed_by_class"] == {"connection": sum(f["count"] for f in record["failures"])}
+    assert record["invariants_read"]  # on the server that was started again
+
+
+def test_each_event_has_its_own_cost(home):
+    ended = dbdyno(
+        *("tpcb", "--server", "postgres", "-c", "4", "-T", "12", "--warmup", "0"),
+        *("--interval", "100ms", "--event", "7s:cut:1s", "--event", "3s:restart", *ACCEPTED),
+        *("--event", "11s:exec:echo out of order; exit 3"),
+    )
+    record = record_of(ended)
+    restart, cut, command = record["failovers"]
+    assert [restart["event"], cut["event"]] == ["restart", "cut:1s"]
+    assert cut["took_ms"] >= 1000
+    assert cut["first_commit_ms"] >= 1000
+    for one in (restart, cut):
+        assert one["failed_by_class"] == {"connection": 4}
+        assert one["lost"] == 0
+    assert command["error"] == "exit code 3: out of order"
+    assert command["took_ms"] is None
+    assert any(command["error"] in doubt for doubt in record["doubts"])
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_whether_a_commit_was_on_its_way_decides_what_is_unknown(home, tmp_path, server):
+    sleep = {"postgres": "select pg_sleep(60);", "mariadb": "select sleep(60);"}[server]
+    scripts = {"alone": sleep, "block": f"begin; {sleep} commit;"}
+    unknown = {}
+    for name, text in scripts.items():
+        (path := tmp_path / f"{name}.sql").write_text(text.replace("; ", ";\n"))
+        ended = dbdyno(
+            *(path, "--server", server, "-c", "3", "-T", "3", "--warmup", "0", *ACCEPTED),
+            *("--event", "1s:kill-server"),
+        )
+        (one,) = failovers_of(ended)
+        assert one["failed_by_class"] == {"connection": 3}
+        unknown[name] = one["unknown"]
+    assert unknown == {"alone": 3, "block": 0}
+
+
+def test_commits_that_were_only_promised_are_found_missing(home):
+    """The last page of WAL of asynchronous commits is in the memory of the server that is killed.
+
+    It may have been full at one kill, but not at both. What is missing of the load, too, is no
+    fault of its scripts: the run is valid.
+    """
+    ended = dbdyno(
+        *("tpcb", "--server", "postgres", "--durability", "relaxed", "-c", "1", "--rate", "20"),
+        *("-T", "16", "--warmup", "0", "--event", "2s:kill-server", "--event", "10s:kill-server"),
+        *ACCEPTED,
+    )
+    failovers = record_of(ended)["failovers"]
+    lost_ms = [one["lost_ms"] for one in failovers if one["lost"]]
+    assert lost_ms
+    assert all(0 < one < 1000 for one in lost_ms)
+    assert all(one["lost"] < one["acknowledged"] for one in failovers)
+
+
+@pytest.mark.parametrize("promise", ["full", "relaxed", "none"])
+def test_a_loss_is_judged_by_the_promise(promise):
+    broken = {
+        lost_ms: bool(
+            broken_promises(promise, [FailoverRecord(event="x", at_s=1, lost=2, lost_ms=lost_ms)])
+        )
+        for lost_ms in (None, 900.0, 1100.0)
+    }
+    assert broken == {
+        None: False,
+        900.0: promise == "full",
+        1100.0: promise in {"full", "relaxed"},
+    }
+
+
+def test_a_command_needs_no_private_server_and_leaves_no_table(home, postgres_server, tmp_path):
+    (script := tmp_path / "one.sql").write_text("select 1;")
+    ended = dbdyno(
+        *(script, "--target", postgres_server.url, "-c", "1", "-T", "2", "--warmup", "0"),
+        *("--event", f"1s:exec:touch {tmp_path / 'done'}", *ACCEPTED),
+    )
+    (one,) = record_of(ended)["failovers"]
+    assert (tmp_path / "done").exists()
+    assert (one["first_error_ms"], one["lost"], one["failed_by_class"]) == (None, 0, {})
+    with postgres_server.connect() as connection:
+        query = "select count(*) from pg_tables where tablename like 'dbdyno_witness%'"
+        assert connection.execute(query).fetchone() == (0,)
+
+
+def test_a_user_who_may_create_no_table_is_told(home, postgres_server, tmp_path):
+    (script := tmp_path / "one.sql").write_text("select 1;")
+    with postgres_server.connect() as connection:
+        connection.execute("create role witless login")
+        connection.execute("revoke create on schema public from public")
+    url = postgres_server.url.replace("postgres@", "witless@")
+    ended = dbdyno(script, "--target", url, "-T", "2", "--event", "1s:exec:true", *ACCEPTED)
+    with postgres_server.connect() as connection:
+        connection.execute("drop role witless")
+    assert ended.returncode == 1
+    assert "the table of the witness, which --event needs" in ended.stdout
+
+
+def test_events_are_words_of_a_study_and_of_the_command_that_repeats_a_run():
+    options = options_from({"event": ["3s:restart", "5s:cut:1s"]})
+    assert arguments_of([], options)[:4] == ["--event", "3s:restart", "--event", "5s:cut:1s"]
+    with pytest.raises(DbdynoError, match="is not an event"):
+        options_from({"event": "3s:stop"})
