@@ -2,8 +2,9 @@
 # Installs the programs that the tests use and that no package registry carries: PostgreSQL and
 # MariaDB of the distribution (the tests run on real servers), their ODBC drivers, sysbench (it runs
 # on our tables, and we on its), PgBouncer (we run behind it), Maven (it downloads other versions of
-# PostgreSQL), a browser (for tests of the report), a C++ compiler (the fuzzers are C++), groff (it
-# reads the man pages), and ssh with its server (it starts agents on hosts).
+# PostgreSQL), a browser (for tests of the report), the tools of ext4 (power is cut from one), a C++
+# compiler (the fuzzers are C++), groff (it reads the man pages), and ssh with its server (it starts
+# agents on hosts).
 # As an ordinary user it prints the command that installs what is missing.
 set -euo pipefail
 # Where ldconfig and Debian's mariadbd are; not every user looks there.
@@ -29,6 +30,7 @@ need odbc-mariadb 'grep -F "[MariaDB Unicode]" /etc/odbcinst.ini'
 need maven 'command -v mvn'
 need chromium 'command -v chromium'
 need openssl 'command -v openssl'
+need e2fsprogs 'command -v mkfs.ext4'
 need g++ 'command -v c++'
 need groff-base 'command -v groff'
 need openssh-server 'command -v sshd'
