@@ -105,6 +105,17 @@ def test_a_search_is_started_from_the_form_and_stopped(served, visit):
     assert page.get_by_role("region", name="Started here").get_by_role("row").count() == 2
 
 
+def test_a_search_that_has_ended_leads_to_what_it_has_found(served, visit):
+    small = {"clients": 2, "scale": 1, "time": "1s", "rate_max": 50}
+    search = {"workload": "select-only", "slo": ["p99<1s"]} | small
+    start_id = post(served, "/api/v1/searches", search).json["start_id"]
+    eventually(lambda: served.ask(f"/api/v1/started/{start_id}").json["status"], "running".__ne__)
+    page = visit(served.url, scripts=False)
+    page.goto(f"http://{served.place}/started/{start_id}")
+    page.get_by_role("link", name="What the search has found").click()
+    assert "p99 < 1\u202fs is met" in page.get_by_role("main").inner_text()
+
+
 def test_the_form_of_a_study_shows_its_command(served, visit):
     page = visit(served.url, scripts=False)
     page.goto(f"http://{served.place}/start?kind=study&study=hot-rows&size=tiny")

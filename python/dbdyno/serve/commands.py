@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import BoundedSemaphore
+from typing import Any
 
 import msgspec
 
@@ -27,12 +28,6 @@ class _Told(msgspec.Struct):
     code: str
     message: str
     hint: str = ""
-
-
-class _Failed(msgspec.Struct):
-    """An error as --json has it; an object that is none has no such field."""
-
-    error: _Told | None = None
 
 
 def word(text: str) -> str:
@@ -53,10 +48,13 @@ def object_of(words: Sequence[str]) -> msgspec.Raw:
 def error_of(printed: bytes) -> DbdynoError | None:
     """The error that a command has printed with --json; None if it is a result."""
     try:
-        failed = msgspec.json.decode(printed, type=_Failed).error
+        told = msgspec.json.decode(printed, type=dict[str, Any]).get("error")
     except msgspec.DecodeError:
         return DbdynoError("failed", "the command ended without a result")
-    return DbdynoError(failed.code, failed.message, failed.hint) if failed else None
+    if not isinstance(told, dict):
+        return None  # of a search, the field is its precision
+    error = msgspec.convert(told, _Told)
+    return DbdynoError(error.code, error.message, error.hint)
 
 
 def text_of(words: Sequence[str]) -> str:
