@@ -54,6 +54,17 @@ def test_no_rate_above_what_sleeping_clients_can_do_is_called_met(script, home, 
     assert "sleeps" in page.read_text()
 
 
+def test_the_load_of_every_rate_may_be_shared(script, home, database):
+    more = ("--target", database.url, "--slo", "p50<10s", "--workers", "local*2")
+    with begin(script, home, *more) as process:
+        out, err = process.communicate(timeout=900)
+    assert process.returncode == 0, err
+    assert 0 < json.loads(out)["highest_rate_tps"]["value"] <= CAPACITY_TPS
+    records = [json.loads(path.read_text()) for path in home.glob("runs/*/run.json")]
+    assert len(records) > 1
+    assert {len(record["workers"]) for record in records} == {2}
+
+
 def test_an_objective_below_the_sleep_is_met_at_no_rate(script, home, database):
     with begin(script, home, "--target", database.url, "--slo", "p50<2ms") as process:
         out, err = process.communicate(timeout=900)

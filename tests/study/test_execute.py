@@ -388,3 +388,18 @@ def test_a_server_that_runs_already_is_used_as_it_is(tmp_path, database):
     assert all(result.notes == [] for result in record.results)
     assert record.loads == {}
     assert list_data_sets() == []
+
+
+def test_the_load_of_every_turn_may_be_shared(tmp_path):
+    """How many agents there are can be what is studied."""
+    workers = CLIENTS.replace("clients", "workers").replace("[1, 2]", '["local*1", "local*2"]')
+    base = BASE.replace("[base]", "[base]\nclients = 2")
+    begin(tmp_path, HEAD + 'restore = "once"\n' + base + workers)
+    found = {
+        record.tags["point"]: [worker.name for worker in record.workers]
+        for record in map(read_record, runs_folder().iterdir())
+    }
+    assert found == {
+        "workers=local*1": ["local-1"],
+        "workers=local*2": ["local-1", "local-2"],
+    }

@@ -85,7 +85,7 @@ fn work(outlet: &Outlet) -> Result<(), EngineError> {
     match job {
         Word::Clock(_) => Ok(()),
         Word::Load(plan) => {
-            Listener::start(outlet, false)?;
+            Listener::start(outlet, plan.is_shared())?;
             dbdyno_engine::load(&plan, sink)
         }
         Word::Survey(plan) => {

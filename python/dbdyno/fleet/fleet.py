@@ -18,11 +18,12 @@ from dbdyno import engine
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet.agents import WAITING_MAX, Agent, Arrived
 from dbdyno.fleet.clocks import EXCHANGES, Offset, best
+from dbdyno.fleet.loading import RunningLoad
 from dbdyno.fleet.running import RunningFleet
 from dbdyno.fleet.shares import apportioned, dealt
 from dbdyno.fleet.words import OnLost, Place, Workers
 from dbdyno.model.frame.parts import Greeting
-from dbdyno.model.plan import Endpoint, Plan
+from dbdyno.model.plan import Endpoint, LoadPlan, Plan
 from dbdyno.model.secrets import Masker, secrets_of
 
 GREETING_MAX_S = 20.0
@@ -85,23 +86,10 @@ class Fleet:
                 "runs",
                 "Leave out --workers.",
             )
-        own_boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        away = [agent.name for agent in self.agents if _greeting(agent).boot != own_boot]
-        if endpoint.address.is_on_this_host and away:
-            raise DbdynoError(
-                "usage",
-                f"worker {away[0]} is on another host, and the server is reached by an address of "
-                "this one alone",
-                "Name the server with --target by a host name that all workers know.",
-            )
+        self._refuse_out_of_reach(endpoint)
         most = plan.executors or plan.clients
-        if most < len(self.agents) or (threads or most) < len(self.agents):
-            asked = f"{threads} threads" if threads and threads < most else f"{most} clients"
-            raise DbdynoError(
-                "usage",
-                f"{asked} cannot be shared by {len(self.agents)} agents: each needs one",
-                "Use more clients (-c), or fewer workers.",
-            )
+        asked = f"{threads} threads" if threads and threads < most else f"{most} clients"
+        self._refuse_fewer(min(threads or most, most), asked, "Use more clients (-c)")
 
     def start(self, plan: Plan, log: IO[str]) -> RunningFleet:
         """Start the load; the agents begin it together."""
@@ -119,6 +107,41 @@ class Fleet:
             goes_on_without=self._on_lost == "continue",
             log=log,
         )
+
+    def load_jobs(self, endpoint: Endpoint, jobs: int | None) -> int:
+        """Return how many jobs fill tables, by default one for each CPU; refuse what cannot be."""
+        self._refuse_out_of_reach(endpoint)
+        if jobs is not None:
+            self._refuse_fewer(jobs, f"{jobs} connections", "Use more (-j)")
+        return jobs or sum(self._cpus())
+
+    def load(self, plan: LoadPlan) -> RunningLoad:
+        """Start to fill tables; each agent has some of the jobs."""
+        masker = Masker(secrets_of(plan))
+        hands = dealt(self._thread_counts(plan.jobs))
+        for agent, hand in zip(self.agents, hands, strict=True):
+            agent.masker = masker
+            agent.send({"load": replace(plan, own_jobs=hand)})
+        return RunningLoad(self.agents, self._arrivals)
+
+    def _refuse_out_of_reach(self, endpoint: Endpoint) -> None:
+        own_boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        away = [agent.name for agent in self.agents if _greeting(agent).boot != own_boot]
+        if endpoint.address.is_on_this_host and away:
+            raise DbdynoError(
+                "usage",
+                f"worker {away[0]} is on another host, and the server is reached by an address of "
+                "this one alone",
+                "Name the server with --target by a host name that all workers know.",
+            )
+
+    def _refuse_fewer(self, count: int, asked: str, hint: str) -> None:
+        if count < len(self.agents):
+            raise DbdynoError(
+                "usage",
+                f"{asked} cannot be shared by {len(self.agents)} agents: each needs one",
+                f"{hint}, or fewer workers.",
+            )
 
     def _cpus(self) -> list[int]:
         """CPUs of each agent: agents on one host share its CPUs."""

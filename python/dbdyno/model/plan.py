@@ -292,9 +292,13 @@ class LoadTable(Struct, frozen=True, kw_only=True):
 
 
 class LoadPlan(Struct, frozen=True, kw_only=True):
-    """Tables to fill by the protocol's bulk method, on ``jobs`` concurrent connections."""
+    """Tables to fill by the protocol's bulk method, on ``jobs`` concurrent connections.
+
+    Of these, an engine that shares the load with others has ``own_jobs``, by number.
+    """
 
     endpoint: Endpoint
     seed: int
     jobs: int
+    own_jobs: list[int] | UnsetType = UNSET
     tables: list[LoadTable]

@@ -8,6 +8,7 @@ from typing import Any
 
 from cyclopts import Group, Parameter, Token
 
+from dbdyno.fleet.words import worker_list
 from dbdyno.run import grammar
 
 TARGET = Group("Target", sort_key=1)
@@ -70,4 +71,16 @@ def place(name: str, parse: Callable[[str], Any], metavar: str) -> Parameter:
         n_tokens=1,
         accepts_keys=False,
         metavar=metavar,
+    )
+
+
+def worker_places(group: Group) -> Parameter:
+    """Declare the option that says which agents share the work."""
+    return flag(
+        "--workers",
+        group=group,
+        converter=parsed(worker_list),
+        n_tokens=1,
+        accepts_keys=False,
+        metavar="LIST",
     )

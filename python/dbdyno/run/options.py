@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dbdyno.fleet.words import OnLost, Workers, worker_list
+from dbdyno.fleet.words import OnLost, Workers
 from dbdyno.model.database import Promise
 from dbdyno.model.plan import Io, IsolationLevel, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
@@ -31,6 +31,7 @@ from dbdyno.run.option_parameters import (
     place,
     span,
     whole,
+    worker_places,
 )
 from dbdyno.servers.placement import Cpus, NumaPolicy, cpus, numa_policy
 
@@ -194,17 +195,7 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     """Number of threads of the load generator; default one per core, or one per eight clients of
     a MariaDB or MySQL on this host that has at least four clients per core."""
 
-    workers: Annotated[
-        Workers | None,
-        flag(
-            "--workers",
-            group=LOAD,
-            converter=parsed(worker_list),
-            n_tokens=1,
-            accepts_keys=False,
-            metavar="LIST",
-        ),
-    ] = None
+    workers: Annotated[Workers | None, worker_places(LOAD)] = None
     """Share the load among agents, whose results are added up exactly: local*4 starts four here,
     ssh:HOST*2 two there, ray:*2 one on each of two nodes of a Ray cluster, exec:'COMMAND' one by
     any command, in which {n} is its number; several with commas, or a file with these in lines.

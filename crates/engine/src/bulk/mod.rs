@@ -53,10 +53,10 @@ struct Shared<'a> {
 /// Fills the tables of a plan and reports progress to `sink`.
 pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
     let begin = Instant::now();
-    let jobs = plan.jobs.max(1);
+    let (jobs, pieces) = own_part(plan);
     let shared = Shared {
         plan,
-        pieces: Mutex::new(pieces(plan, jobs)),
+        pieces: Mutex::new(pieces),
         sent: plan.tables.iter().map(|_| AtomicU64::new(0)).collect(),
         connector: Connector::new(&plan.endpoint)?,
     };
@@ -72,6 +72,19 @@ pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
     let rows = shared.sent.iter().map(|sent| sent.load(Ordering::Relaxed)).sum();
     let elapsed_ns = begin.elapsed().as_nanos() as u64;
     Ok(sink(&Frame::Loaded(Loaded { rows, elapsed_ns }).encode())?)
+}
+
+/// How many jobs this engine has, and their pieces. All engines that share a load divide its rows
+/// into the same pieces, which are dealt to their jobs: an interrupted load can be continued by any.
+fn own_part(plan: &LoadPlan) -> (usize, VecDeque<Piece>) {
+    let jobs = plan.jobs.max(1);
+    let pieces = pieces(plan, jobs);
+    if !plan.is_shared() {
+        return (jobs as usize, pieces);
+    }
+    let dealt = (0..jobs).cycle().zip(pieces);
+    let own = dealt.filter(|(job, _)| plan.own_jobs.contains(job)).map(|(_, piece)| piece);
+    (plan.own_jobs.len(), own.collect())
 }
 
 fn pieces(plan: &LoadPlan, jobs: u32) -> VecDeque<Piece> {

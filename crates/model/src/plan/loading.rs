@@ -13,10 +13,20 @@ pub struct LoadPlan {
     pub endpoint: Endpoint,
     /// The seed of random contents.
     pub seed: u64,
-    /// Number of parallel connections.
+    /// Number of parallel connections, of all engines that share the load.
     pub jobs: u32,
+    /// The jobs of this engine, by number; all if it is alone.
+    #[serde(default)]
+    pub own_jobs: Vec<u32>,
     /// The tables, filled one after the other, each in parallel.
     pub tables: Vec<LoadTable>,
+}
+
+impl LoadPlan {
+    /// Whether other engines have other jobs.
+    pub fn is_shared(&self) -> bool {
+        !self.own_jobs.is_empty()
+    }
 }
 
 /// One table's rows.

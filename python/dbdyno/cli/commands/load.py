@@ -10,13 +10,14 @@ from dbdyno.cli.lookup import WorkloadName
 from dbdyno.cli.output import Exit, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines, wrapped
 from dbdyno.errors import DbdynoError
+from dbdyno.fleet.words import Workers
 from dbdyno.formatting import plain
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import load_summary, prepare
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import Job, read_job
 from dbdyno.run.lua.script_commands import execute, for_commands, survey_commands
-from dbdyno.run.option_parameters import WORK, whole
+from dbdyno.run.option_parameters import WORK, whole, worker_places
 from dbdyno.run.options import (
     NO_SCRIPT_OPTIONS,
     SECOND_NS,
@@ -37,6 +38,7 @@ app = command(
     "dbdyno load tpcb -s 100 --target postgresql://db/bench",
     "dbdyno load tpcb -s 200 --replace --server bench",
     "dbdyno load tpcb -s 5000 -j 8 --target postgresql://db/bench",
+    "dbdyno load tpcb -s 50000 --target postgresql://db/bench --workers ssh:load1,ssh:load2",
     "dbdyno load oltp_read_write -D tables=4 -D table_size=100000 --server bench",
     "dbdyno load my.lua --target mysql://u@db/bench -- --tables=4 --threads=4",
 )
@@ -51,6 +53,7 @@ def load(  # noqa: PLR0913 - one for each group of options
     data: DataOptions = DataOptions(),
     script: ScriptOptions = NO_SCRIPT_OPTIONS,
     jobs: Annotated[int | None, whole("-j", "--jobs", group=WORK)] = None,
+    workers: Annotated[Workers | None, worker_places(WORK)] = None,
     json: Json = False,
 ) -> int:
     """Load a workload's data without measuring.
@@ -68,15 +71,24 @@ def load(  # noqa: PLR0913 - one for each group of options
     jobs
         Number of connections that load in parallel; default: the number of this host's cores,
         but one connection on two cores.
+    workers
+        The agents that load together, as of dbdyno run: by default, each has a connection for each
+        of its host's cores.
     """
     options = for_commands(RunOptions(**vars(target), **vars(data), **vars(script)))
     refuse = partial(refuse_contradictions, command="load")
     job = read_job([WeightedName(workload, 1)], options, print_aside, refuse)
     _refuse_odd_jobs(jobs, is_of_script=job.work.lua is not None)
+    if workers and job.work.lua is not None:
+        raise DbdynoError(
+            code="usage",
+            message="--workers does not apply to a sysbench script, which loads its data itself",
+            hint="Leave out --workers.",
+        )
     refuse_passing_server(job.server, "load")
     if job.work.lua is not None:
         return _prepare(job, json=json)
-    prepared = _loaded(job, jobs)
+    prepared = _loaded(job, jobs, workers)
     if json:
         values, report = prepared.values, prepared.report
         print_json({"workload": job.work.name, "values": values, "load": report})
@@ -87,19 +99,22 @@ def load(  # noqa: PLR0913 - one for each group of options
     return Exit.OK
 
 
-def _loaded(job: Job, jobs: int | None) -> Prepared:
+def _loaded(job: Job, jobs: int | None, workers: Workers | None) -> Prepared:
+    from dbdyno.fleet.fleet import opened as opened_fleet  # noqa: PLC0415 - loads the engine
+
     with (
         closing(ProgressLines(SECOND_NS)) as progress,
+        opened_fleet(workers, "stop", print_aside) as fleet,
         job.server.open(job.clients) as server,
         connect_to(server) as connected,
     ):
         return prepare(
             connected,
             job,
-            bulk=engine_tools().load,
+            bulk=fleet.load if fleet else engine_tools().load,
             watch=progress.loading,
             say=print_aside,
-            jobs=jobs,
+            jobs=fleet.load_jobs(server.endpoint(), jobs) if fleet else jobs,
         )
 
 
