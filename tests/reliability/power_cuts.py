@@ -1,11 +1,12 @@
 """Cuts the power of a database server under load, again and again; counts lost commits.
 
-``python -m tests.reliability.power_cuts SERVER DURABILITY CUTS SEED`` as root; prints one JSON
-object. A killed process loses nothing that the kernel was given, so a kill is no power cut. Here
-the server's data is on a file system of its own (ext4 on a loop device), which the kernel is told
-to shut down as it stands (``EXT4_IOC_SHUTDOWN`` without a flush of its journal): what had not
-reached the device then is gone, as the file system's own tests of crashes do it. Its journal is
-replayed by the next mount, and the server recovers on what is left.
+``unshare --mount python -m tests.reliability.power_cuts SERVER DURABILITY CUTS SEED`` as root;
+prints one JSON object. (A mount that others have copied into their namespace is never unmounted.)
+A killed process loses nothing that the kernel was given, so a kill is no power cut. Here the
+server's data is on a file system of its own (ext4 on a loop device), which the kernel is told to
+shut down as it stands (``EXT4_IOC_SHUTDOWN`` without a flush of its journal): what had not reached
+the device then is gone, as the file system's own tests of crashes do it. Its journal is replayed by
+the next mount, and the server recovers on what is left.
 
 What it does not show: a device that loses or reorders what it has been given (a volatile write
 cache without flushes), a page that is torn in the middle, and the loss of the rest of the host.

@@ -1,7 +1,7 @@
 """What survives a power cut is what the durability level promises; 20 cuts are made by hand.
 
-``python -m tests.reliability.power_cuts SERVER DURABILITY 20 SEED``: docs/failover.md has the
-results.
+``unshare --mount python -m tests.reliability.power_cuts SERVER DURABILITY 20 SEED``:
+docs/failover.md has the results.
 """
 
 import json
@@ -18,7 +18,8 @@ CUTS = 2
 
 
 def audit(server: str, durability: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.reliability.power_cuts", server, durability]
+    program = ("-m", "tests.reliability.power_cuts", server, durability)
+    command = ["unshare", "--mount", sys.executable, *program]
     ended = subprocess.run(
         [*command, str(CUTS), "3"], capture_output=True, text=True, check=False, timeout=600
     )

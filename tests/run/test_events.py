@@ -12,6 +12,7 @@ from dbdyno.model.record import FailoverRecord
 from dbdyno.run.conclude import broken_promises
 from dbdyno.run.events.planned import planned_event
 from dbdyno.run.option_words import arguments_of, options_from
+from tests.run.test_interrupts import servers_left
 from tests.support.ended import ENDED, record_of
 
 SERVERS = ["postgres", "mariadb"]
@@ -29,7 +30,8 @@ def failovers_of(ended: subprocess.CompletedProcess[str]) -> list[dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    "text", ["30s:kill-server", "500ms:restart", "1m:cut:2s", "0s:exec:echo a:b 'c d'"]
+    "text",
+    ["30s:kill-server", "500ms:restart", "1s:promote:1", "1m:cut:2s", "0s:exec:echo a:b 'c d'"],
 )
 def test_an_event_is_written_as_it_was_read(text):
     assert str(planned_event(text)) == text
@@ -46,10 +48,12 @@ def test_an_event_is_written_as_it_was_read(text):
         "1s:cut:0",
         "1s:exec: ",
         "1s:restart:2s",
+        "1s:promote",
+        "1s:promote:0",
     ],
 )
 def test_what_is_no_event_is_refused(text):
-    with pytest.raises(ValueError, match=r"is not|lasts"):
+    with pytest.raises(ValueError, match=r"is not|lasts|first standby"):
         planned_event(text)
 
 
@@ -63,6 +67,9 @@ def test_what_is_no_event_is_refused(text):
             "is only for a new private server",
         ),
         (["--workers", "local*2", "--event", "1s:cut:1s"], "--event with cut"),
+        (["--event", "1s:promote:1"], "promotes standby 1, and the server has 0"),
+        (["--server", "postgres,standbys=many"], "standbys=many is no number"),
+        (["--server", "mariadb,standbys=1"], "starts no standbys of MariaDB"),
     ],
 )
 def test_what_cannot_happen_is_refused(home, words, reason):
@@ -107,6 +114,24 @@ def test_each_event_has_its_own_cost(home):
     assert command["error"] == "exit code 3: out of order"
     assert command["took_ms"] is None
     assert any(command["error"] in doubt for doubt in record["doubts"])
+
+
+@pytest.mark.parametrize("names", ["", ",synchronous_standby_names=*"])
+def test_the_load_follows_to_the_standby_that_takes_over(home, names):
+    ended = dbdyno(
+        *("tpcb", "--server", f"postgres,standbys=1{names}", "--durability", "full", "-c", "4"),
+        *("-T", "8", "--warmup", "0", "--event", "3s:promote:1", *ACCEPTED),
+    )
+    record = record_of(ended)
+    (one,) = record["failovers"]
+    assert one["error"] == ""
+    assert one["failed_by_class"] == {"connection": 4}
+    assert 0 < one["first_error_ms"] < one["first_commit_ms"]
+    assert one["lost"] is not None
+    if names:
+        assert one["lost"] == 0
+    assert record["invariants_read"]  # on the standby
+    assert servers_left(home) == []
 
 
 @pytest.mark.parametrize("server", SERVERS)

@@ -194,6 +194,12 @@ def test_names_stay_inside_the_home(home: Path, name: str) -> None:
     assert caught.value.code == "bad_name"
 
 
+def test_standbys_of_a_kept_server_are_refused_and_not_forgotten(home: Path) -> None:
+    with pytest.raises(DbdynoError, match="a kept server has no standbys"):
+        kept.start_kept("bench", ServerSpec(standbys=1), connections=8)
+    assert not (home / "servers" / "bench").exists()
+
+
 @pytest.mark.parametrize("name", ["../mine", "..", "", "a b"])
 def test_no_name_leads_out_of_the_home(home: Path, name: str) -> None:
     outside = home / "mine"

@@ -64,13 +64,14 @@ class EndedRun:
         watch, done = self.ready.watch, self.measured.done
         isolation = self.ready.record.isolation
         level = isolation.level if isolation else None
-        may_lose = bool(self.measured.failovers) and self.ready.record.server["promise"] != "full"
+        promise, failovers = self.ready.record.server["promise"], self.measured.failovers
+        may_lose = any(promise != "full" or is_promotion(one) for one in failovers)
         violations = (
             watch.violations(self.connected, done, level, may_lose=may_lose)
             if watch and done
             else []
         )
-        violations += broken_promises(self.ready.record.server["promise"], self.measured.failovers)
+        violations += broken_promises(promise, failovers)
         recording = RunFolder(self.writer.folder).load(histograms)
         record = self.judged(recording, violations)
         complete = with_record(recording, record=record)
@@ -174,8 +175,13 @@ def broken_promises(promise: Promise | None, failovers: Sequence[FailoverRecord]
         f"{milliseconds(one.lost_ms)} before: durability {promise} promises that "
         f"{MEANING[promise]}"
         for one in failovers
-        if one.lost_ms is not None and one.lost_ms > LOST_MAX_MS[promise]
+        if not is_promotion(one) and one.lost_ms is not None and one.lost_ms > LOST_MAX_MS[promise]
     ]
+
+
+def is_promotion(failover: FailoverRecord) -> bool:
+    """Whether another server took over: what it has is no question of the first one's disk."""
+    return failover.event.startswith("promote:")
 
 
 def full_disk(folder: Path | None) -> str:

@@ -23,7 +23,7 @@ from dbdyno.run.lua.arguments import equip, with_general_arguments
 from dbdyno.run.lua.commands import survey_command
 from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import client_count, make_plan, refuse_contradictions
-from dbdyno.run.target import ServerChoice, choose_server
+from dbdyno.run.target import New, ServerChoice, choose_server
 from dbdyno.run.tools import Tools
 from dbdyno.run.work import Work, find_work
 from dbdyno.servers.placement import refuse_missing_cpus
@@ -162,6 +162,16 @@ def _refuse_events(options: RunOptions, server: ServerChoice) -> None:
             code="usage",
             message=f"--event {ours} is only for a new private server",
             hint="Have a command of your own do it: --event TIME:exec:COMMAND.",
+        )
+    standbys = server.spec.standbys if isinstance(server, New) else 0
+    promoted = [event.standby for event in options.events if event.action == "promote"]
+    if len(promoted) > 1 or max(promoted, default=0) > standbys:
+        raise DbdynoError(
+            code="usage",
+            message=f"--event promotes standby {max(promoted)}, and the server has {standbys}"
+            if max(promoted) > standbys
+            else "--event can promote one standby: the others do not follow it",
+            hint="Write --server postgres,standbys=1 --event TIME:promote:1.",
         )
 
 

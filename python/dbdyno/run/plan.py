@@ -104,7 +104,7 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         ("--workers", "--engine-cpus"): options.workers and options.engine_cpus,
         ("--workers", "--network-delay"): options.workers and options.network_delay_ns is not None,
         ("-t", "--event"): options.transactions and options.events,
-        ("--workers", "--event with cut"): options.workers and has_cut(options),
+        ("--workers", "--event with cut or promote"): options.workers and needs_proxy(options),
         ("--telemetry off", "--profile"): options.telemetry == "off" and options.profile_hz,
     }
     for (one, other), both in pairs.items():
@@ -129,9 +129,9 @@ def is_open(options: RunOptions) -> bool:
     return options.rate_tps is not None or bool(_stage_rates(options))
 
 
-def has_cut(options: RunOptions) -> bool:
-    """Whether an event cuts the network, so that the load has to pass through the proxy."""
-    return any(event.action == "cut" for event in options.events)
+def needs_proxy(options: RunOptions) -> bool:
+    """Whether an event cuts the network, or leads the load to another server."""
+    return any(event.action in {"cut", "promote"} for event in options.events)
 
 
 def client_count(options: RunOptions) -> int:

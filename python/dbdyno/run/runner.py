@@ -171,9 +171,12 @@ class _Run:
 
     def conclude(self, measured: Measured) -> Run:
         """End the script, decide on validity, explain, and finish the record."""
+        connected = self.connected
+        if self.happenings is not None:  # another server may have the data by now
+            connected = replace(connected, server=self.happenings.server)
         ended = EndedRun(
             job=self.job,
-            connected=self.connected,
+            connected=connected,
             ready=self.ready,
             measured=measured,
             script_failure=self._script.end(self._log),

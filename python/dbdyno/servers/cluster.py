@@ -24,7 +24,7 @@ from dbdyno.servers.product import Blueprint, Cluster, product_of, promised_sett
 from dbdyno.servers.record import read_record
 from dbdyno.servers.server_folders import place_for
 from dbdyno.servers.settings import choose_settings, this_machine
-from dbdyno.servers.spec import ServerSpec
+from dbdyno.servers.spec import EXAMPLE, ServerSpec
 
 SOCKET_PATH_MAX = 107  # bytes of sockaddr_un.sun_path, minus the terminating zero
 LOOPBACK = "127.0.0.1"
@@ -41,17 +41,20 @@ FOLDERS = "folders"  # a list of the folders elsewhere
 END = "\0"  # the only character that no path contains
 
 
-def draw_blueprint(
+def draw_blueprint(  # noqa: PLR0913 - independent inputs
     use: str,
     spec: ServerSpec,
     connections: int,
     *,
     tcp: bool,
     placement: Placement = ANYWHERE,
+    primary: str = "",
 ) -> Blueprint:
     """Find the programs and determine the settings; an error leaves nothing behind."""
     refuse_impossible(placement)
     product = product_of(spec.kind)
+    if spec.standbys and product.promote is None:
+        raise DbdynoError("no_standbys", f"dbdyno starts no standbys of {product.title}", EXAMPLE)
     identity = server_identity()
     place = place_for(use, identity)
     binaries = product.find(spec)
@@ -70,6 +73,7 @@ def draw_blueprint(
         tcp=tcp,
         identity=identity,
         placement=placement,
+        primary=primary,
     )
 
 

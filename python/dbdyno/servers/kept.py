@@ -65,6 +65,12 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
             f"{name!r} is a kind of server, not a valid name",
             f"dbdyno server start NAME --server {name}",
         )
+    if spec.standbys:
+        raise DbdynoError(
+            "no_standbys",
+            "a kept server has no standbys",
+            f"A run's own server has: dbdyno run … --server {spec.kind},standbys={spec.standbys}",
+        )
     with _named(name) as folder:
         _refuse_taken(name, folder)
         blueprint = draw_blueprint(USE, spec, connections, tcp=tcp)

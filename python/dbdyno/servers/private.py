@@ -46,6 +46,8 @@ class PrivateServer(Server):
 
     cluster: Cluster = field(repr=False)
     guard: Guard = field(repr=False)
+    standbys: "tuple[PrivateServer, ...]" = ()
+    """The servers that follow it."""
 
     @property
     def product(self) -> str:
@@ -61,6 +63,19 @@ class PrivateServer(Server):
     def is_gone(self) -> bool:
         """Whether it has ended and its folder is removed; ``stop`` waits for it, up to a limit."""
         return self.guard.process.poll() is not None
+
+    def stop(self) -> None:
+        """Stop it and what follows it, and remove their folders."""
+        for standby in self.standbys:
+            standby.stop()
+        super().stop()
+
+    def promote(self) -> None:
+        """Make a primary of a standby; returns when it takes writes."""
+        promote = self.cluster.blueprint.product.promote
+        assert promote
+        with self.connect() as connection:
+            promote(connection)
 
     def shut_down(self) -> None:
         """Shut it down cleanly: all data is written to disk, and stays until ``stop``."""
@@ -117,19 +132,22 @@ class PrivateServer(Server):
         return self.started_again(), f"restarted the server and {dropped}"
 
 
-def start_private(
+def start_private(  # noqa: PLR0913 - independent inputs
     spec: ServerSpec,
     connections: int,
     *,
     tcp: bool = False,
     data: DataSet | None = None,
     placement: Placement = ANYWHERE,
+    primary: str = "",
 ) -> PrivateServer:
-    """Start a server for so many connections: empty, or on a copy of ``data``.
+    """Start a server for so many connections: empty, or on a copy of ``data``; and its standbys.
 
-    With ``tcp``, the load uses loopback TCP.
+    With ``tcp``, the load uses loopback TCP. With ``primary`` it is a standby of that server.
     """
-    blueprint = draw_blueprint("private", spec, connections, tcp=tcp, placement=placement)
+    blueprint = draw_blueprint(
+        "private", spec, connections, tcp=tcp, placement=placement, primary=primary
+    )
     if data is not None:
         refuse_other_server(data, blueprint)
     with _new_folder(blueprint.place) as (folder, lock):
@@ -145,10 +163,17 @@ def start_private(
         wait_until_ready(cluster, mark)
         stopper = partial(_stop, guard, blueprint.place)
         shared = vars(server_of("private", record)) | {"stopper": stopper}
-        return PrivateServer(**shared, cluster=cluster, guard=guard)
+        server = PrivateServer(**shared, cluster=cluster, guard=guard)
+        alone = structs.replace(spec, standbys=0)
+        for _ in range(spec.standbys):
+            standby = start_private(
+                alone, connections, placement=placement, primary=server.conninfo
+            )
+            server = replace(server, standbys=(*server.standbys, standby))
     except BaseException:
         _stop(guard, blueprint.place)
         raise
+    return server
 
 
 def _laid_out(folder: Path, blueprint: Blueprint, data: DataSet | None) -> Cluster:

@@ -79,6 +79,8 @@ class Blueprint(Struct, frozen=True):
     tcp: bool
     identity: Identity
     placement: Placement = ANYWHERE
+    primary: str = ""
+    """The target of the server that a standby copies and follows; empty if it is none."""
 
 
 class Cluster(Struct, frozen=True):
@@ -142,7 +144,8 @@ class Product:
     chosen settings, those under which data that is to be copied is loaded. ``format_of`` returns
     what, beyond the version, a program's files depend on. ``warm`` reads tables into the caches,
     and returns a description. ``releaser`` is a program which, given the data folder of a server
-    that was killed, releases what outlives it elsewhere; empty if nothing does.
+    that was killed, releases what outlives it elsewhere; empty if nothing does. ``promote`` makes a
+    primary of the standby at the other end of a connection; None if it can have no standbys.
     """
 
     name: Kind
@@ -168,6 +171,7 @@ class Product:
     failure_reason: Callable[[Sequence[str]], str | None]
     warm: Callable[[Connection, Sequence[str]], str]
     releaser: str = ""
+    promote: Callable[[Connection], None] | None = None
 
     @property
     def protocol(self) -> Protocol:

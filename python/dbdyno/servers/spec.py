@@ -12,6 +12,7 @@ from dbdyno.model.database import Promise
 
 Kind: TypeAlias = str
 """A database that dbdyno can start, by its word after ``--server``."""
+STANDBYS, STANDBYS_MAX = "standbys", 8
 EXAMPLE = "for example postgres, postgres:17, mariadb, mysql:/opt/mysql or postgres,jit=off"
 
 
@@ -23,6 +24,8 @@ class ServerSpec(Struct, frozen=True):
     path: Path | None = None
     settings: dict[str, str] = {}
     durability: Promise | None = None
+    standbys: int = 0
+    """How many servers follow it, which can take its place."""
 
     def with_settings(self, further: dict[str, str]) -> "ServerSpec":
         """Return the same with ``--set name=value`` added."""
@@ -49,16 +52,20 @@ def parse_spec(text: str) -> ServerSpec:
     if kind is None:
         raise _bad(text, f"unknown kind of server {word!r}; known: {', '.join(startable())}")
     settings = _parse_settings(text, rest)
+    standbys = settings.pop(STANDBYS, "0")
+    if standbys not in map(str, range(STANDBYS_MAX + 1)):
+        raise _bad(text, f"{STANDBYS}={standbys} is no number up to {STANDBYS_MAX}")
+    spec = ServerSpec(kind, settings=settings, standbys=int(standbys))
     if not which:
-        return ServerSpec(kind, settings=settings)
+        return spec
     if which.isdecimal():
-        return ServerSpec(kind, major=int(which), settings=settings)
+        return replace(spec, major=int(which))
     if "/" in which or which.startswith((".", "~")):
         try:
             path = Path(which).expanduser().absolute()
         except RuntimeError as error:
             raise _bad(text, f"{which} names no home directory") from error
-        return ServerSpec(kind, path=path, settings=settings)
+        return replace(spec, path=path)
     raise _bad(text, f"{which!r} is neither a major version nor a path")
 
 

@@ -61,7 +61,7 @@ class PreparedData:
         # The same server as far as its files are concerned, but tuned for loading.
         product, chosen = blueprint.product, blueprint.settings
         settings = {**product.shape_of(chosen), **product.loading(chosen)}
-        loading = replace(spec, settings=settings, durability="none")
+        loading = replace(spec, settings=settings, durability="none", standbys=0)
         with start_private(loading, LOADING_CONNECTIONS) as server:
             with connect_to(server) as connected:
                 prepared = prepare(

@@ -50,7 +50,8 @@ class Happenings:
         say: Callable[[str], None],
     ) -> None:
         self._events = sorted(events, key=lambda event: event.at_ns)
-        self._server = connected.server
+        self.server = connected.server
+        """The one that has the load at present."""
         self._way = way
         self._witness = witness
         self._say = say
@@ -144,12 +145,19 @@ class Happenings:
             assert self._way
             self._way.cut(event.cut_ns)
         else:
-            assert isinstance(self._server, PrivateServer)
-            if event.action == "kill-server":
-                self._server.kill()
+            assert isinstance(self.server, PrivateServer)
+            if event.action == "restart":
+                self.server.shut_down()
             else:
-                self._server.shut_down()
-            self._server = self._server.started_again()
+                self.server.kill()
+            if event.action == "promote":
+                assert self._way
+                successor = self.server.standbys[event.standby - 1]
+                successor.promote()
+                self._way.lead_to(successor.endpoint())
+                self.server = successor
+            else:
+                self.server = self.server.started_again()
 
 
 def _within(instants_ns: Sequence[int], begin_ns: float, end_ns: float) -> Sequence[int]:

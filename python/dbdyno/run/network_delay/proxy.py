@@ -2,9 +2,9 @@
 
 Runs as a program of its own with only the standard library, as ``python -I -S proxy.py ORDER``. The
 order (JSON) has the delay of one direction and the routes: a listening socket, which it inherits,
-and where to connect for each connection to it. A number on its standard input cuts the wire for so
-many ns: all connections break, and new ones are closed at once. It ends when its standard input
-does: when dbdyno closes it, or dies.
+and where to connect for each connection to it. A line on its standard input (JSON) breaks all
+connections: for ``cut_ns`` new ones are closed at once, or those of the first route then lead
+``to`` another address. It ends when its standard input does: when dbdyno closes it, or dies.
 
 One thread serves all connections: the delay is the same for all, so what came first is due first.
 """
@@ -59,10 +59,14 @@ class Wire:
         self._ends: dict[int, End] = {}
         self._due: deque[tuple[int, End, bytes]] = deque()
         self._cut_until_ns = 0
+        self._first = -1
+        """The listener of the first route."""
 
     def route(self, listener: socket.socket, to: Any) -> None:
         """Connect each connection to the listener with an address."""
         listener.setblocking(False)
+        if not self._listeners:
+            self._first = listener.fileno()
         self._listeners[listener.fileno()] = (listener, to)
         self._epoll.register(listener.fileno(), select.EPOLLIN)
 
@@ -165,13 +169,16 @@ class Wire:
             end.events = events
             self._epoll.modify(end.sock.fileno(), events)
 
-    def _obey(self, spans_ns: bytes) -> bool:
-        """Cut the wire for the last of these times; return whether there was one."""
-        for span_ns in spans_ns.split()[-1:]:
-            self._cut_until_ns = time.monotonic_ns() + int(span_ns)
+    def _obey(self, lines: bytes) -> bool:
+        """Break all connections, and do what the lines say of new ones; return whether any do."""
+        for order in map(json.loads, lines.splitlines()):
+            self._cut_until_ns = time.monotonic_ns() + order.get("cut_ns", 0)
+            if "to" in order:
+                listener, _ = self._listeners[self._first]
+                self._listeners[self._first] = (listener, order["to"])
         for end in list(self._ends.values()):
             self._close(end)
-        return bool(spans_ns)
+        return bool(lines)
 
     def _close(self, end: End) -> None:
         for one in (end, end.peer):

@@ -26,7 +26,7 @@ from dbdyno.model.plan import Address, Endpoint, TcpAddress, UnixSocket
 from dbdyno.model.record import NetworkDelayRecord
 from dbdyno.run.options import RunOptions
 from dbdyno.run.placement import on_cpus
-from dbdyno.run.plan import has_cut
+from dbdyno.run.plan import needs_proxy
 
 PROGRAM = Path(__file__).parent / "proxy.py"
 PRECISION_MS = 0.3
@@ -57,10 +57,17 @@ class SlowWay:
 
     def cut(self, span_ns: int) -> None:
         """Break all connections, and have no new ones for this time."""
-        assert self.proxy.stdin
-        self.proxy.stdin.write(f"{span_ns}\n".encode())
-        self.proxy.stdin.flush()
+        self._order({"cut_ns": span_ns})
         time.sleep(span_ns / 1e9)
+
+    def lead_to(self, endpoint: Endpoint) -> None:
+        """Break all connections; new ones lead to this server, which stands for the first."""
+        self._order({"to": _upstream(endpoint.address)})
+
+    def _order(self, order: dict[str, object]) -> None:
+        assert self.proxy.stdin
+        self.proxy.stdin.write(f"{json.dumps(order)}\n".encode())
+        self.proxy.stdin.flush()
 
     @contextmanager
     def probed(self) -> Iterator[None]:
@@ -109,9 +116,9 @@ class SlowWay:
 
 @contextmanager
 def slow_way(options: RunOptions, endpoint: Endpoint) -> Iterator[SlowWay | None]:
-    """Start the proxy, if the options ask for a delay or a cut, and end it after the block."""
+    """Start the proxy, if the options ask for what it does, and end it after the block."""
     delay_ns = options.network_delay_ns or 0
-    if options.network_delay_ns is None and not has_cut(options):
+    if options.network_delay_ns is None and not needs_proxy(options):
         yield None
         return
     if endpoint.address.odbc or endpoint.further_addresses:
