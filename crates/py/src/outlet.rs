@@ -111,7 +111,8 @@ impl Spool {
         if is_behind || waiting.memory_bytes + frame.len() > self.memory_max {
             waiting.keep_in_file(frame, &self.folder).map_err(|error| {
                 let folder = self.folder.display();
-                let text = format!("what waits for a slow link cannot be kept in {folder}: {error}");
+                let text =
+                    format!("what waits for a slow link cannot be kept in {folder}: {error}");
                 io::Error::new(error.kind(), text)
             })?;
         } else {
@@ -192,7 +193,8 @@ impl Waiting {
 /// A file that nobody else can open, and of which nothing is left, however this process ends.
 fn without_name(folder: &Path) -> io::Result<File> {
     let path = folder.join(format!("dbdyno-frames-{}-{}", process::id(), clock::now().0));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    let file =
+        OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     fs::remove_file(path)?;
     Ok(file)
 }
