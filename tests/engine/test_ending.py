@@ -74,7 +74,7 @@ def test_a_hundred_are_cancelled(newest, checked, io):
 
 
 def test_pauses_end_with_the_run(local, checked):
-    result = checked(plan_for(local.endpoint(), "select 1;\n\\sleep 60 s", seconds=0.5))
+    result = checked(plan_for(local.endpoint(), "select 1;\n\\sleep 60 s", seconds=2))
     assert result.counters.unfinished == 2
 
 
