@@ -320,22 +320,29 @@ from dbdyno.fleet.words import worker_list
 from dbdyno.model.frame import Started
 from dbdyno.model.plan import Plan
 plan = msgspec.json.decode({plan!r}, type=Plan)
-with opened(worker_list("local*3"), "stop", print) as fleet:
-    for _, frame in fleet.start(fleet.shared(plan, 3), sys.stderr):
+with opened(worker_list({workers!r}), "stop", print) as fleet:
+    for _, frame in fleet.start(fleet.shared(plan, {threads}), sys.stderr):
         if isinstance(frame, Started):
             print("started", flush=True)
 """
 
 
-def test_nothing_outlives_its_controller(local):
-    """Not even what the server is executing: it is cancelled."""
-    plan = plan_for(local.endpoint(), "select pg_sleep(600);", clients=6, threads=3, seconds=60)
-    program = CONTROLLER.format(plan=msgspec.json.encode(plan))
+def kill_a_controller(local, workers, *, clients, threads):
+    """Kill one whose clients wait for the server; return when nobody does any more."""
+    plan = plan_for(
+        local.endpoint(), "select pg_sleep(600);", clients=clients, threads=threads, seconds=60
+    )
+    program = CONTROLLER.format(plan=msgspec.json.encode(plan), workers=workers, threads=threads)
     with subprocess.Popen(
         [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as controller:
         assert controller.stdout is not None
         assert "started\n" in iter(controller.stdout.readline, "")
-        wait_until(lambda: len(local.backends()) == 6, "the load")
+        wait_until(lambda: len(local.backends()) == clients, "the load")
         controller.kill()
     wait_until(lambda: local.backends() == [], "the end of the load")
+
+
+def test_nothing_outlives_its_controller(local):
+    """Not even what the server is executing: it is cancelled."""
+    kill_a_controller(local, "local*3", clients=6, threads=3)

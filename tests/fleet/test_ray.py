@@ -1,8 +1,6 @@
 """Agents on the nodes of a Ray cluster: a real one, whose nodes are lost as nodes are."""
 
 import contextlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,11 +17,10 @@ from dbdyno.model.frame import Done, Frame, Interval, Note
 from tests.engine.running import plan_for, times
 from tests.fleet.ray import RayCluster
 from tests.fleet.test_fleet import (
-    CONTROLLER,
     INSERT,
-    ROOT,
     alone,
     begun,
+    kill_a_controller,
     of_kind,
     received,
     shared,
@@ -136,16 +133,7 @@ def is_in_memory(process: int) -> bool:
 
 
 def test_nothing_outlives_a_killed_controller(cluster, local):
-    plan = plan_for(local.endpoint(), "select pg_sleep(600);", clients=4, threads=2, seconds=60)
-    program = CONTROLLER.format(plan=msgspec.json.encode(plan)).replace("local*3", "ray:*2")
-    with subprocess.Popen(
-        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as controller:
-        assert controller.stdout is not None
-        assert "started\n" in iter(controller.stdout.readline, "")
-        wait_until(lambda: len(local.backends()) == 4, "the load")
-        controller.kill()
-    wait_until(lambda: local.backends() == [], "the end of the load")
+    kill_a_controller(local, "ray:*2", clients=4, threads=2)
     wait_until(lambda: free(cluster), "the end of the agents")
 
 

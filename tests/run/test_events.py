@@ -1,6 +1,7 @@
 """Planned events under load: what happens, what it cost, and what was lost, on real servers."""
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -14,6 +15,7 @@ from dbdyno.run.events.planned import planned_event
 from dbdyno.run.option_words import arguments_of, options_from
 from tests.run.test_interrupts import servers_left
 from tests.support.ended import ENDED, record_of
+from tests.support.patience import wait_until
 
 SERVERS = ["postgres", "mariadb"]
 ACCEPTED = ("--max-disturbance", "100%", "--max-failures", "100%", "--telemetry", "off")
@@ -114,6 +116,29 @@ def test_each_event_has_its_own_cost(home):
     assert command["error"] == "exit code 3: out of order"
     assert command["took_ms"] is None
     assert any(command["error"] in doubt for doubt in record["doubts"])
+
+
+def test_a_command_knows_its_server_and_does_not_outlive_the_run(home, tmp_path):
+    """Nor is what it has started, and left behind with its output, waited for."""
+    pid = tmp_path / "pid"
+    ended = dbdyno(
+        *("tpcb", "--server", "postgres", "-c", "1", "-T", "6", "--warmup", "0", *ACCEPTED),
+        *("--event", '1s:exec:sleep 30 & test -n "$DBDYNO_TARGET" && psql -c "select 1"'),
+        *("--event", f"3s:exec:echo $$ > {pid}; sleep 600"),
+    )
+    left_behind, endless = record_of(ended)["failovers"]
+    assert left_behind["error"] == ""
+    assert endless["error"] == "it had not ended when the run did"
+    wait_until(lambda: not is_there(int(pid.read_text())), "its processes' end")
+
+
+def is_there(group: int) -> bool:
+    """Whether a group of processes has a process that is not yet reaped."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("names", ["", ",synchronous_standby_names=*"])

@@ -7,7 +7,7 @@ them. Here it is removed, as far as no tool prints it itself.
 import codecs
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, NamedTuple
 
 from dbdyno.store.secrets import without_password
@@ -51,6 +51,33 @@ class Line(NamedTuple):
     number: int
     text: str
     is_whole: bool = True
+
+
+class Mended:
+    """Lines for a reader, those together that were broken in two by whoever copied them.
+
+    ``takes`` returns whether the reader takes a line, ``is_broken`` whether a line that it does not
+    take may be the beginning of one.
+    """
+
+    def __init__(self, takes: Callable[[Line], bool], is_broken: Callable[[str], bool]) -> None:
+        self._takes = takes
+        self._is_broken = is_broken
+        self._broken: Line | None = None
+
+    def take(self, line: Line) -> bool:
+        """Return whether the line was taken, alone or with the one before."""
+        broken, self._broken = self._broken, None
+        if broken is not None:
+            for between in ("", " "):
+                joined = f"{broken.text}{between}{line.text.lstrip()}"
+                if self._takes(Line(broken.number, joined, line.is_whole)):
+                    return True
+        if self._takes(line):
+            return True
+        # It may as well be another tool's: which, its next line tells.
+        self._broken = line if self._is_broken(line.text) and line.is_whole else None
+        return False
 
 
 def pieces(file: IO[bytes]) -> Iterator[str]:

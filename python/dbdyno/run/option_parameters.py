@@ -8,7 +8,6 @@ from typing import Any
 
 from cyclopts import Group, Parameter, Token
 
-from dbdyno.fleet.words import worker_list
 from dbdyno.run import grammar
 
 TARGET = Group("Target", sort_key=1)
@@ -62,25 +61,15 @@ def pairs(*names: str, group: Group) -> Parameter:
     )
 
 
+def worded(
+    name: str, group: Group, converter: Callable[[Any, Sequence[Token]], Any], metavar: str
+) -> Parameter:
+    """Declare an option whose one word has a grammar of its own."""
+    return flag(
+        name, group=group, converter=converter, n_tokens=1, accepts_keys=False, metavar=metavar
+    )
+
+
 def place(name: str, parse: Callable[[str], Any], metavar: str) -> Parameter:
     """Declare a placement option with its own parser."""
-    return flag(
-        name,
-        group=PLACEMENT,
-        converter=parsed(parse),
-        n_tokens=1,
-        accepts_keys=False,
-        metavar=metavar,
-    )
-
-
-def worker_places(group: Group) -> Parameter:
-    """Declare the option that says which agents share the work."""
-    return flag(
-        "--workers",
-        group=group,
-        converter=parsed(worker_list),
-        n_tokens=1,
-        accepts_keys=False,
-        metavar="LIST",
-    )
+    return worded(name, PLACEMENT, parsed(parse), metavar)

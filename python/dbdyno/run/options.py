@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dbdyno.fleet.words import OnLost, Workers
+from dbdyno.fleet.words import OnLost, Workers, worker_list
 from dbdyno.model.database import Promise
 from dbdyno.model.plan import Io, IsolationLevel, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
@@ -31,7 +31,7 @@ from dbdyno.run.option_parameters import (
     place,
     span,
     whole,
-    worker_places,
+    worded,
 )
 from dbdyno.servers.placement import Cpus, NumaPolicy, cpus, numa_policy
 
@@ -195,7 +195,9 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     """Number of threads of the load generator; default one per core, or one per eight clients of
     a MariaDB or MySQL on this host that has at least four clients per core."""
 
-    workers: Annotated[Workers | None, worker_places(LOAD)] = None
+    workers: Annotated[Workers | None, worded("--workers", LOAD, parsed(worker_list), "LIST")] = (
+        None
+    )
     """Share the load among agents, whose results are added up exactly: local*4 starts four here,
     ssh:HOST*2 two there, ray:*2 one on each of two nodes of a Ray cluster, exec:'COMMAND' one by
     any command, in which {n} is its number; several with commas, or a file with these in lines.
@@ -232,14 +234,7 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
 
     think: Annotated[
         Think | None,
-        flag(
-            "--think",
-            group=LOAD,
-            converter=parsed(grammar.think),
-            n_tokens=1,
-            accepts_keys=False,
-            metavar="TIME[,LAW]",
-        ),
+        worded("--think", LOAD, parsed(grammar.think), "TIME[,LAW]"),
     ] = None
     """Pause between a client's transactions: 10ms, or 10ms,exponential."""
 
@@ -248,14 +243,7 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
 
     events: Annotated[
         tuple[PlannedEvent, ...],
-        flag(
-            "--event",
-            group=LOAD,
-            converter=each(planned_event),
-            n_tokens=1,
-            accepts_keys=False,
-            metavar="TIME:EVENT",
-        ),
+        worded("--event", LOAD, each(planned_event), "TIME:EVENT"),
     ] = ()
     """What happens to the server at this time of the measurement, and is then measured: kill-server
     (killed and started again), restart, promote:1 (killed, and the first standby takes over, of

@@ -1,17 +1,11 @@
 """A shell command that changes the server before a run, for one side of a pair.
 
-It learns where the server is from its environment, so that no password is on a command line. Its
-output is shown only if it fails.
+Its output is shown only if it fails.
 """
 
-import os
-import subprocess
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from dbdyno.databases.connecting import driver_of
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Turn, levels_of
+from dbdyno.run.shell_command import run_command
 from dbdyno.servers.base import Server
 
 HOOK_FAILED = "hook_failed"
@@ -23,27 +17,13 @@ def run_hook(hook: str, turn: Turn, server: Server, last: Turn | None) -> None:
 
     Raises an error that stops the study: the server is in the state of neither side.
     """
+    variables = {"DBDYNO_SIDE": side_of(turn), "DBDYNO_PAIR": str(turn.block)}
     try:
-        with TemporaryDirectory(prefix="dbdyno-") as folder:
-            ended = subprocess.run(
-                ["/bin/sh", "-c", hook],
-                env=_environment(turn, server, Path(folder)),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                check=False,
-            )
+        failure = run_command(hook, server, variables)
     except OSError as error:  # a command that is too long, no memory
         raise _failed(hook, turn, last, error.strerror or str(error), "") from error
-    if ended.returncode:
-        code = ended.returncode
-        how = f"exit code {code}" if code > 0 else f"signal {-code}"
-        output, password = ended.stdout, server.endpoint().password
-        if password:
-            output = output.replace(password, "****")
-        raise _failed(hook, turn, last, how, output)
+    if failure:
+        raise _failed(hook, turn, last, failure.how, failure.output)
 
 
 def _failed(hook: str, turn: Turn, last: Turn | None, how: str, output: str) -> DbdynoError:
@@ -67,18 +47,3 @@ def _failed(hook: str, turn: Turn, last: Turn | None, how: str, output: str) -> 
 def side_of(turn: Turn) -> str:
     """The level of the only factor: ``before`` or ``after``."""
     return next(iter(levels_of(turn.point).values()))
-
-
-def _environment(turn: Turn, server: Server, folder: Path) -> dict[str, str]:
-    """Where the server is, for any program and for the database's own, and which turn it is.
-
-    ``folder`` is closed to others and removed afterwards.
-    """
-    endpoint = server.endpoint()
-    changed = {
-        **driver_of(endpoint.protocol).client_environment(endpoint, folder),
-        "DBDYNO_TARGET": server.url,
-        "DBDYNO_SIDE": side_of(turn),
-        "DBDYNO_PAIR": str(turn.block),
-    }
-    return {name: value for name, value in {**os.environ, **changed}.items() if value is not None}

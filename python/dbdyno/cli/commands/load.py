@@ -10,14 +10,14 @@ from dbdyno.cli.lookup import WorkloadName
 from dbdyno.cli.output import Exit, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines, wrapped
 from dbdyno.errors import DbdynoError
-from dbdyno.fleet.words import Workers
+from dbdyno.fleet.words import Workers, worker_list
 from dbdyno.formatting import plain
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import load_summary, prepare
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import Job, read_job
 from dbdyno.run.lua.script_commands import execute, for_commands, survey_commands
-from dbdyno.run.option_parameters import WORK, whole, worker_places
+from dbdyno.run.option_parameters import WORK, parsed, whole, worded
 from dbdyno.run.options import (
     NO_SCRIPT_OPTIONS,
     SECOND_NS,
@@ -53,7 +53,9 @@ def load(  # noqa: PLR0913 - one for each group of options
     data: DataOptions = DataOptions(),
     script: ScriptOptions = NO_SCRIPT_OPTIONS,
     jobs: Annotated[int | None, whole("-j", "--jobs", group=WORK)] = None,
-    workers: Annotated[Workers | None, worker_places(WORK)] = None,
+    workers: Annotated[
+        Workers | None, worded("--workers", WORK, parsed(worker_list), "LIST")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Load a workload's data without measuring.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dbdyno.imports.imported_run import ImportedRun, ImportedScript, ImportedStatement, Part
 from dbdyno.imports.readers import pgbench_lines as lines
 from dbdyno.imports.readers.pgbench_lines import Figure, Labelled
-from dbdyno.imports.text import Line, masked
+from dbdyno.imports.text import Line, Mended, masked
 from dbdyno.model.record import PrintedFigure
 
 TOGETHER_LINES = 5
@@ -147,22 +147,11 @@ class PgbenchReader:
         self._command = _Command()
         self._torn_until: int | None = None
         """The line where the last summary that broke off did so."""
-        self._broken: Line | None = None
-        """A line that was broken by whoever copied it."""
+        self._lines = Mended(self._takes, lines.is_broken)
 
     def take(self, line: Line) -> bool:
         """Return whether the line is pgbench's."""
-        broken, self._broken = self._broken, None
-        for between in ("", " ") if broken else ():
-            assert broken is not None
-            joined = f"{broken.text}{between}{line.text.lstrip()}"
-            if self._takes(Line(broken.number, joined, line.is_whole)):
-                return True
-        if self._takes(line):
-            return True
-        # It may as well be another tool's: which, its next line tells.
-        self._broken = line if lines.is_broken(line.text) and line.is_whole else None
-        return False
+        return self._lines.take(line)
 
     def _takes(self, line: Line) -> bool:
         readers = (self._row, self._progress, self._of_script, self._labelled, self._beside)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dbdyno.imports.imported_run import ImportedRun, ImportedScript, Part
 from dbdyno.imports.readers import sysbench_lines as lines
-from dbdyno.imports.text import Line, masked
+from dbdyno.imports.text import Line, Mended, masked
 from dbdyno.model.record import PrintedFigure
 
 TOGETHER_LINES = 15
@@ -34,8 +34,7 @@ class SysbenchReader:
         self._given = _Given()
         self._continued = ""
         """A command line that goes on in the next line."""
-        self._broken: Line | None = None
-        """A line that was broken by whoever copied it."""
+        self._lines = Mended(self._takes, lines.is_broken)
         self._object: list[str] = []
         """Lines of an object of the JSON hook that has not ended."""
         self._begin()
@@ -51,19 +50,7 @@ class SysbenchReader:
 
     def take(self, line: Line) -> bool:
         """Return whether the line is sysbench's."""
-        if self._takes_command(line):
-            return False
-        broken, self._broken = self._broken, None
-        for between in ("", " ") if broken else ():
-            assert broken is not None
-            joined = f"{broken.text}{between}{line.text.lstrip()}"
-            if self._takes(Line(broken.number, joined, line.is_whole)):
-                return True
-        if self._takes(line):
-            return True
-        # It may as well be another tool's: which, its next line tells.
-        self._broken = line if lines.is_broken(line.text) and line.is_whole else None
-        return False
+        return not self._takes_command(line) and self._lines.take(line)
 
     def _takes(self, line: Line) -> bool:
         readers = (self._interim, self._hook, self._heading, self._bar, self._labelled)

@@ -5,7 +5,6 @@ start again, is recorded with its reason and never ends the run: what follows is
 """
 
 import math
-import subprocess
 import threading
 import time
 from bisect import bisect_left
@@ -22,6 +21,7 @@ from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.events.planned import PlannedEvent
 from dbdyno.run.events.witness import Witness
 from dbdyno.run.network_delay.way import SlowWay
+from dbdyno.run.shell_command import run_command
 from dbdyno.servers.private import PrivateServer
 
 OUTPUT_END = 200
@@ -68,7 +68,7 @@ class Happenings:
         self._thread.start()
 
     def end(self) -> None:
-        """Let no further event happen, and wait for one that has begun."""
+        """Let no further event happen, and wait for one that has begun; a command is killed."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -129,18 +129,9 @@ class Happenings:
 
     def _do(self, event: PlannedEvent) -> None:
         if event.action == "exec":
-            ended = subprocess.run(
-                ["/bin/sh", "-c", event.command],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                check=False,
-            )
-            if ended.returncode:
-                said = ended.stdout.strip()[-OUTPUT_END:]
-                raise DbdynoError("event", f"exit code {ended.returncode}{said and f': {said}'}")
+            if failure := run_command(event.command, self.server, {}, self._over):
+                said = failure.output.strip()[-OUTPUT_END:]
+                raise DbdynoError("event", f"{failure.how}{said and f': {said}'}")
         elif event.action == "cut":
             assert self._way
             self._way.cut(event.cut_ns)
