@@ -77,10 +77,18 @@ def test_a_run_that_is_followed_is_the_run_that_is_read_at_once(tmp_path, frames
                 assert followed.has_more()
                 seen = followed.load(HISTOGRAMS)
                 assert not followed.has_more()
+                if place == 7:
+                    early = seen
         synthetic.finish(writer, synthetic.record(status="done"))  # removes the frames
         last = followed.load(HISTOGRAMS)
     final = open_run("last", tmp_path).load(HISTOGRAMS)
     assert len(seen.intervals) <= len(last.intervals) == len(final.intervals)
+    # What was seen earlier has no later rows, also in tables that nobody has asked for until now.
+    assert 0 < len(early.intervals) < len(last.intervals)
+    known = early.columns["script_buckets"]
+    assert known["interval"].max() == early.intervals.interval.max()
+    for column, values in known.items():
+        assert same(values, final.columns["script_buckets"][column][: len(values)])
     for name in ("intervals", "scripts", "script_buckets"):
         for column, values in last.columns[name].items():
             assert same(values, final.columns[name][column]), (name, column)

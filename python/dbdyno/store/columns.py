@@ -1,6 +1,7 @@
 """Tables that are filled row by row, and histogram buckets that are filled packed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy as np
 from dbdyno.model.tables import Buckets, Column, Columns, ColumnType, Table
 
 _ROWS_A_BLOCK = 8192
+_BLOCKS_MAX = 64
+"""A live page has one more each second, and joins those of the tables that it needs."""
 _PACKED_BUCKET = np.dtype([("bucket", "<u2"), ("count", "<u4")])
 
 
@@ -45,10 +48,18 @@ class TableBuilder:
 
     def columns(self) -> Columns:
         """Return the columns of all rows so far."""
-        self._pack()
-        joined = [_joined(parts) for parts in zip(*self._blocks, strict=True)]
-        self._blocks = [joined]
-        return dict(zip(self._schema, joined, strict=True))
+        return self.so_far()()
+
+    def so_far(self) -> Callable[[], Columns]:
+        """Return what makes the columns of all rows that were added until now."""
+        if self._rows or not self._blocks:
+            self._pack()
+        if len(self._blocks) > _BLOCKS_MAX:
+            self._blocks = [_joined(self._blocks)]
+        return partial(self._columns, tuple(self._blocks))
+
+    def _columns(self, blocks: Sequence[list[Column]]) -> Columns:
+        return dict(zip(self._schema, _joined(blocks), strict=True))
 
 
 class BucketsBuilder:
@@ -68,10 +79,13 @@ class BucketsBuilder:
         self._keys.append((interval, number, len(packed) // _PACKED_BUCKET.itemsize))
         self._packed += packed
 
-    def columns(self) -> Columns:
-        """Return the columns, with one row per bucket."""
-        buckets = np.frombuffer(bytes(self._packed), dtype=_PACKED_BUCKET)
-        intervals, numbers, lengths = np.array(self._keys, dtype=np.int64).reshape(-1, 3).T
+    def so_far(self) -> Callable[[], Columns]:
+        """Return what makes the columns of all that was taken until now, one row per bucket."""
+        return partial(self._columns, len(self._keys), len(self._packed))
+
+    def _columns(self, keys: int, length: int) -> Columns:
+        buckets = np.frombuffer(bytes(self._packed[:length]), dtype=_PACKED_BUCKET)
+        intervals, numbers, lengths = np.array(self._keys[:keys], dtype=np.int64).reshape(-1, 3).T
         columns = (
             np.repeat(intervals, lengths),
             np.repeat(numbers, lengths),
@@ -80,6 +94,31 @@ class BucketsBuilder:
         )
         typed = zip(self._schema.items(), columns, strict=True)
         return {name: column.astype(kind.numpy) for (name, kind), column in typed}
+
+
+class LazyTables(Mapping[str, Columns]):
+    """Tables by name, each made when it is first asked for.
+
+    A live page asks each second and needs few of them; those of an hour take a while.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], Columns]]) -> None:
+        self._makers = makers
+        self._made: dict[str, Columns] = {}
+
+    def __getitem__(self, name: str) -> Columns:
+        """Return a table."""
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._makers)
 
 
 def _packed(values: Sequence[Any], kind: ColumnType) -> Column:
@@ -92,7 +131,13 @@ def _packed(values: Sequence[Any], kind: ColumnType) -> Column:
     return np.ma.masked_array(known, is_unknown, dtype=kind.numpy)
 
 
-def _joined(parts: Sequence[Column]) -> Column:
+def _joined(blocks: Sequence[list[Column]]) -> list[Column]:
+    if len(blocks) == 1:
+        return blocks[0]
+    return [_concatenated(parts) for parts in zip(*blocks, strict=True)]
+
+
+def _concatenated(parts: Sequence[Column]) -> Column:
     joined = np.concatenate(parts)
     if not any(map(np.ma.isMaskedArray, parts)):
         return joined

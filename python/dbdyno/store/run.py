@@ -5,6 +5,7 @@ are made from it in memory; afterwards they come from the Parquet files.
 """
 
 import warnings
+from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -182,8 +183,8 @@ class RunFolder(RunTables):
         A damaged table is left out with a warning: only what needs it cannot be known. Without
         record or plan nothing can, and :class:`StoreError` names the file.
         """
-        readable, damaged = {}, {}
-        for name in self.tables:
+        readable, damaged = dict[str, Columns](), dict[str, str]()
+        for name in () if self._raw else self.tables:
             try:
                 readable[name] = self.columns(name)
             except StoreError as error:
@@ -199,7 +200,7 @@ class RunFolder(RunTables):
                 engine=self.engine,
             ),
             histograms=histograms,
-            columns=readable,
+            columns=self._raw_tables if self._raw else readable,
             damaged=damaged,
         )
 
@@ -226,7 +227,7 @@ class RunFolder(RunTables):
         return tabulator
 
     @cached_property
-    def _raw_tables(self) -> dict[str, Columns]:
+    def _raw_tables(self) -> Mapping[str, Columns]:
         return self._raw.tables() if self._raw else {}
 
 

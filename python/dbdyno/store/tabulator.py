@@ -5,7 +5,7 @@ report. Opens no file, and judges nothing; frames that yield no row are ignored.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import singledispatchmethod
 from typing import Any
 
@@ -24,7 +24,7 @@ from dbdyno.model.telemetry import (
     TelemetryFrame,
     Waits,
 )
-from dbdyno.store.columns import BucketsBuilder, TableBuilder
+from dbdyno.store.columns import BucketsBuilder, LazyTables, TableBuilder
 
 _PERCENTILES = ("p50", "p90", "p95", "p99", "p999", "p9999")
 _LATENCY = ("count", *(f"{name}_ms" for name in ("mean", "min", *_PERCENTILES, "max")))
@@ -51,10 +51,10 @@ class Tabulator:
             self._add(frame)
         return self
 
-    def tables(self) -> dict[str, Columns]:
-        """Return all tables, including empty ones."""
+    def tables(self) -> Mapping[str, Columns]:
+        """Return all tables, including empty ones; they stay as they are."""
         builders = self._tables | self._buckets
-        return {name: builders[table].columns() for name, table in TABLES.items()}
+        return LazyTables({name: builders[table].so_far() for name, table in TABLES.items()})
 
     def _time_s(self, at_ns: int) -> float:
         if self._begin_ns is None:
