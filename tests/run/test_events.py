@@ -97,6 +97,8 @@ def test_a_killed_server_loses_no_commit_at_full_durability(home, server):
     assert one["lost"] == 0
     assert one["failed_by_class"] == {"connection": sum(f["count"] for f in record["failures"])}
     assert record["invariants_read"]  # on the server that was started again
+    (outage,) = (finding for finding in record["findings"] if finding["id"] == "outage")
+    assert "Planned: kill-server at 3" in outage["summary"]
 
 
 def test_each_event_has_its_own_cost(home):

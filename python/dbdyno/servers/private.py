@@ -9,7 +9,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -66,9 +66,10 @@ class PrivateServer(Server):
 
     def stop(self) -> None:
         """Stop it and what follows it, and remove their folders."""
-        for standby in self.standbys:
-            standby.stop()
-        super().stop()
+        with ExitStack() as stopping:  # whatever becomes of one, the others are stopped
+            stopping.callback(super().stop)
+            for standby in self.standbys:
+                stopping.callback(standby.stop)
 
     def promote(self) -> None:
         """Make a primary of a standby; returns when it takes writes."""
@@ -157,6 +158,7 @@ def start_private(  # noqa: PLR0913 - independent inputs
         except BaseException:
             remove(folder)
             raise
+    standbys: list[PrivateServer] = []
     try:
         mark = guard.announced(cluster)
         record = write_record(cluster, mark)  # by which it is found if the guard is killed
@@ -166,14 +168,15 @@ def start_private(  # noqa: PLR0913 - independent inputs
         server = PrivateServer(**shared, cluster=cluster, guard=guard)
         alone = structs.replace(spec, standbys=0)
         for _ in range(spec.standbys):
-            standby = start_private(
-                alone, connections, placement=placement, primary=server.conninfo
+            standbys.append(
+                start_private(alone, connections, placement=placement, primary=server.conninfo)
             )
-            server = replace(server, standbys=(*server.standbys, standby))
     except BaseException:
+        for standby in standbys:
+            standby.stop()
         _stop(guard, blueprint.place)
         raise
-    return server
+    return replace(server, standbys=tuple(standbys))
 
 
 def _laid_out(folder: Path, blueprint: Blueprint, data: DataSet | None) -> Cluster:

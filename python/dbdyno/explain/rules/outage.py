@@ -12,9 +12,11 @@ clients is a step more severe than its share, and critical if it did not end.
 Source: availability as uptime over time, Gray and Siewiorek, Computer 24 (9), 1991.
 
 Wrong when: something between client and server ended the sessions (a pooler, a firewall, a
-timeout): the server was then up, and its own log shows no restart. Clients that connect for each
-transaction (-C) have no connection to lose in between: an outage is reported for a client only when
-it is refused twice in a row, so one that is shorter than two connection attempts may go unnoticed.
+timeout): the server was then up, and its own log shows no restart. An outage that begins while an
+event of the plan happens (--event), or within a second of it, is taken for planned. Clients that
+connect for each transaction (-C) have no connection to lose in between: an outage is reported for a
+client only when it is refused twice in a row, so one that is shorter than two connection attempts
+may go unnoticed.
 """
 
 import math
@@ -37,7 +39,7 @@ from dbdyno.explain.resources.failing import closed_for_what_was_sent
 from dbdyno.explain.rule import SEVERITIES, Aside, NotFound, Rule, severity_of
 from dbdyno.explain.sentences import and_so_on
 from dbdyno.formatting import count, counted, seconds
-from dbdyno.model.record import Certainty, Severity
+from dbdyno.model.record import Certainty, FailoverRecord, Severity
 from dbdyno.model.run import Run
 from dbdyno.model.tables import rows
 
@@ -109,6 +111,8 @@ class Outage(LimitClaim, frozen=True, kw_only=True):
     """Whether the run ended without a server; a few sessions lost at its end are not enough."""
     still_s: Aside[float] = 0.0
     """The part of them in which nothing completed."""
+    planned: Aside[tuple[str, ...]] = ()
+    """The events of the plan that caused them, if they caused all."""
 
     @property
     def title(self) -> str:
@@ -135,10 +139,11 @@ class Outage(LimitClaim, frozen=True, kw_only=True):
         who = f"{counted(self.connections_lost, 'connection')} {were} lost"
         if self.affected_all:
             who = "All clients lost their connections"
+        planned = f" Planned: {', '.join(self.planned)}." if self.planned else ""
         if self.came_back:
-            return f"{who}{times}: {gone} passed before the first reconnect."
+            return f"{who}{times}: {gone} passed before the first reconnect.{planned}"
         without = " passed without a server" if self.never_ended else ""
-        return f"{who}{times}, until the end of the run: {gone}{without}."
+        return f"{who}{times}, until the end of the run: {gone}{without}.{planned}"
 
     @property
     def seen(self) -> list[str]:
@@ -154,11 +159,18 @@ class Outage(LimitClaim, frozen=True, kw_only=True):
         "While the server is down there is nothing to measure, and its CPU is free for others: the "
         "run's means are not those of a working server."
     )
-    advice: ClassVar[list[str]] = [
-        "Check the server's log: was it stopped by someone, killed by the kernel for lack of "
-        "memory, or ended by an error of its own?",
-        "Check what may end sessions between client and server: a pooler, a firewall, a timeout.",
-    ]
+
+    @property
+    def advice(self) -> list[str]:
+        """Where to look for the cause, unless the run itself was."""
+        if self.planned:
+            return ["Read the table of the events: it has what each of them cost."]
+        return [
+            "Check the server's log: was it stopped by someone, killed by the kernel for lack of "
+            "memory, or ended by an error of its own?",
+            "Check what may end sessions between client and server: a pooler, a firewall, a "
+            "timeout.",
+        ]
 
     refute: ClassVar[str] = "Run again while the server stays up: no connection may be lost."
 
@@ -189,8 +201,24 @@ def look(run: Run) -> Outage | NotFound:
         affected_all=any(one.took_all(clients) for one in outages),
         never_ended=not last.is_over and last.took_all(clients),
         still_s=sum(one.still_s for one in outages),
+        planned=_planned(full_record(run).failovers, outages),
         gains=gains_in(run),
     )
+
+
+def _planned(events: Sequence[FailoverRecord], outages: Sequence[_Outage]) -> tuple[str, ...]:
+    """Return the events that caused the outages; none if an outage had another cause."""
+    found: list[str] = []
+    for outage in outages:
+        causes = [
+            f"{event.event} at {seconds(event.at_s)}"
+            for event in events
+            if event.at_s <= outage.begin_s <= event.at_s + (event.took_ms or 0) / 1e3 + 1
+        ]
+        if not causes:
+            return ()
+        found += causes
+    return tuple(dict.fromkeys(found))
 
 
 def _losses(run: Run, duration_s: float) -> list[_Loss]:
