@@ -12,9 +12,9 @@ from bench.engine import engine_of, frames_of
 from bench.sysbench import SYSBENCH_DATA, TABLE_ROWS, TABLES
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Io, OpenArrivals, Plan, Script, Stage
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import read_job
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.servers.base import Server
 
 FEW, MANY = 50, 2000

@@ -19,7 +19,7 @@ from dbdyno.databases.connecting import url_of
 from dbdyno.model.frame import Hello
 from dbdyno.model.plan import Endpoint
 from dbdyno.model.telemetry import TelemetryCost
-from dbdyno.run.grammar import PROFILE_HZ
+from dbdyno.run.options.grammar import PROFILE_HZ
 from dbdyno.servers.base import Server
 from dbdyno.telemetry.recorder import PATIENCE_AT_END_S, Recorder
 from dbdyno.telemetry.worker import Worker

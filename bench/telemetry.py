@@ -32,9 +32,9 @@ from dbdyno.model.plan import Endpoint, Plan
 from dbdyno.model.telemetry import Level, TelemetryCost, TelemetryFrame
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import prepare
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import read_job
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.readiness import first_record
 from dbdyno.run.watching import Follower, watching
 from dbdyno.servers.base import Server

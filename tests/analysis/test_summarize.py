@@ -221,7 +221,7 @@ def test_an_interval_that_was_cut_short_is_no_sample_of_throughput(tmp_path):
     seconds = recording.intervals.seconds.copy()
     seconds[-1] = 0.02
     intervals = recording.columns["intervals"] | {"seconds": seconds}
-    cut = dataclasses.replace(recording, columns=recording.columns | {"intervals": intervals})
+    cut = dataclasses.replace(recording, columns={**recording.columns, "intervals": intervals})
     assert len(timeline(cut).tps) == 26
     assert len(timeline(cut).whole_intervals().tps) == 25
     assert len(timeline(cut).measured().tps) == 23

@@ -18,7 +18,12 @@ MUST_NOT = {
     "import dbdyno.cli": SLOW | {"cyclopts"},  # Ctrl-C is handled only after this import
     "from dbdyno.cli import main; main(['--help'])": SLOW | {"cyclopts", "msgspec", "inspect"},
     "from dbdyno.cli import main; main(['runs'])": SLOW
-    | {"dbdyno.databases.adapter", "dbdyno.run.options", "importlib.metadata", "secrets"},
+    | {
+        "dbdyno.databases.adapter",
+        "dbdyno.run.options.run_options",
+        "importlib.metadata",
+        "secrets",
+    },
     "from dbdyno.cli.commands import runs, server, data": SLOW,
     "from dbdyno.cli.commands import home, load, check": SLOW - {"numpy"},
     "from dbdyno.cli.commands import run, search, explain, report": SLOW_TO_RUN,

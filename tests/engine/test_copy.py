@@ -13,8 +13,8 @@ from dbdyno.engine import check_plan
 from dbdyno.model.plan import Lua, Tls
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.report.render_html import render_html
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.query import sql
 from tests.engine.happenings import dies_and_comes_back

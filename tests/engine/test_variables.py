@@ -17,8 +17,8 @@ from dbdyno.model.plan import Plan, QueryMode
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.report.render_html import render_html
 from dbdyno.run.connected_server import ConnectedServer
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.readiness import with_statements_as_text
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server

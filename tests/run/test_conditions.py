@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from dbdyno.model.frame import Interval
 from dbdyno.run.connected_server import ConnectedServer, connect_to
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.invariants import LAST_READING_TRIES, ConditionReader, Watch, begin_watch
 from dbdyno.run.job import check
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server

@@ -12,7 +12,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.record import FailoverRecord
 from dbdyno.run.conclude import broken_promises
 from dbdyno.run.events.planned import planned_event
-from dbdyno.run.option_words import arguments_of, options_from
+from dbdyno.run.options.words import arguments_of, options_from
 from tests.run.test_interrupts import servers_left
 from tests.support.ended import ENDED, record_of
 from tests.support.patience import wait_until

@@ -3,7 +3,7 @@
 import pytest
 
 from dbdyno.model.plan import Stage, Think
-from dbdyno.run import grammar
+from dbdyno.run.options import grammar
 
 MS, S = 1_000_000, 1_000_000_000
 

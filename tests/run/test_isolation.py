@@ -11,8 +11,8 @@ from dbdyno.formatting import count
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.report.render_html import render_html
 from dbdyno.report.render_text import render_text
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
 from tests.engine.postgres import Postgres

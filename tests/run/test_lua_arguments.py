@@ -4,12 +4,12 @@ import pytest
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Lua
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import read_job
 from dbdyno.run.lua.arguments import equip, with_general_arguments
 from dbdyno.run.lua.script_commands import for_commands
 from dbdyno.run.lua.script_files import modules_for
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.work import Work
 
 WORK = Work(

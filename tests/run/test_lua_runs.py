@@ -12,8 +12,8 @@ from dbdyno import engine
 from dbdyno.cli import main
 from dbdyno.cli.output import Exit
 from dbdyno.run import measure
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from tests.engine.mariadb import MariaDB
 from tests.run.test_runner import Observer
 from tests.support.ended import ENDED

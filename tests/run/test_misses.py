@@ -2,8 +2,8 @@
 
 import pytest
 
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
 from tests.run.test_runner import Observer

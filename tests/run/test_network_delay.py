@@ -13,7 +13,7 @@ from msgspec import UNSET
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Address, Endpoint, OdbcAddress, TcpAddress, UnixSocket
 from dbdyno.run.network_delay.way import SlowWay, slow_way
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 from tests.workloads.both_servers import command
 
 MS = 1_000_000

@@ -4,8 +4,8 @@ import pytest
 from cyclopts import App
 
 from dbdyno.cli.commands.run import What
-from dbdyno.run.option_words import arguments_of, command_of, flags, parse_arguments
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
+from dbdyno.run.options.words import arguments_of, command_of, flags, parse_arguments
 
 pytestmark = pytest.mark.usefixtures("default_disturbance")
 

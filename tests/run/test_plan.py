@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dbdyno.analysis.compare.unequal_conditions import loop_of
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Address, Pacing, Script, Stage, TcpAddress, Think, UnixSocket
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.plan import planned_ns, refuse_contradictions
 from dbdyno.servers.placement import Cpus
 from tests.support.plans import ENDPOINT, plan_of

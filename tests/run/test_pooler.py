@@ -11,8 +11,8 @@ import pytest
 
 from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.errors import DbdynoError
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.run import open_run
 from tests.engine.postgres import Postgres

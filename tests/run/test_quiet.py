@@ -5,7 +5,7 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.host.busyness import Busy
 from dbdyno.run import quiet
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.quiet import BeforeRun
 
 IDLE = Busy(cores=2, stolen_cores=0.0, programs=[])

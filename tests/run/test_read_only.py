@@ -7,8 +7,8 @@ from psycopg.conninfo import make_conninfo
 
 from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.errors import DbdynoError
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
 from dbdyno.store.listing import runs_folder

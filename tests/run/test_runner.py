@@ -11,9 +11,9 @@ from dbdyno.databases.postgresql import describe
 from dbdyno.errors import DbdynoError
 from dbdyno.report.pages.run import render_summary
 from dbdyno.run.connected_server import ConnectedServer, connect_to
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.observer import Observer as RunObserver
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.run.verdict import meant_table
 from dbdyno.servers.base import Server

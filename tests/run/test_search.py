@@ -11,8 +11,8 @@ from dbdyno.analysis.search.objective_windows import Windows
 from dbdyno.analysis.search.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
 from dbdyno.run import search as searching
-from dbdyno.run.grammar import WeightedName, objective
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import WeightedName, objective
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.search import Wanted, check_search, search
 from dbdyno.run.target import Existing, New
 from dbdyno.run.tools import engine_tools

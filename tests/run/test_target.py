@@ -7,9 +7,9 @@ import pytest
 from dbdyno.databases.adapter import FreeConnections
 from dbdyno.errors import DbdynoError
 from dbdyno.run.connected_server import refuse_too_many
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import check
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import choose_server
 from dbdyno.run.tools import engine_tools

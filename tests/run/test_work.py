@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import ANY_SIZE
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import ANY_SIZE
 from dbdyno.run.work import find_work
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from dbdyno.errors import DbdynoError
 from dbdyno.host.placement import memory_by_node, verified
-from dbdyno.run.grammar import byte_count
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import byte_count
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.placement import on_cpus, placement_doubts
 from dbdyno.run.plan import make_plan
 from dbdyno.run.target import choose_server

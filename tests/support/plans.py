@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbdyno.model.plan import Address, Endpoint, Plan, Script, UnixSocket
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.plan import make_plan
 
 ENDPOINT = Endpoint(

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from dbdyno.model.run import Run
 from dbdyno.run import runner
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import check
 from dbdyno.run.observer import Observer
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import Tools
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dbdyno.model.run import Run
 from dbdyno.model.tables import rows
-from dbdyno.run.options import SECOND_NS
+from dbdyno.run.options.run_options import SECOND_NS
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec

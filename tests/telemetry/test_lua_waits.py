@@ -8,7 +8,7 @@ import pytest
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.statements import plans_of, statements_of, table_of
 from dbdyno.model.tables import rows
-from dbdyno.run.options import SECOND_NS
+from dbdyno.run.options.run_options import SECOND_NS
 from dbdyno.servers.base import Server
 from tests.telemetry.watched import Observer, measure, seen
 

@@ -27,7 +27,7 @@ from dbdyno.model.counters import Processes
 from dbdyno.model.plan import Stage
 from dbdyno.model.tables import rows
 from dbdyno.run.connected_server import connect_to
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.watching import watching
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private

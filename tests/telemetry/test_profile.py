@@ -15,7 +15,7 @@ from dbdyno.databases.telemetry import Telemetry
 from dbdyno.engine import Profile
 from dbdyno.model.counters import PROFILE
 from dbdyno.model.run import Run
-from dbdyno.run.options import SECOND_NS
+from dbdyno.run.options.run_options import SECOND_NS
 from dbdyno.servers.base import Server
 from dbdyno.telemetry.profile.profile_task import cpus, reason_of
 from dbdyno.telemetry.profile.task_classifier import TaskClassifier

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dbdyno.databases.postgresql.server.binaries import local_binaries
-from dbdyno.run.options import SECOND_NS
+from dbdyno.run.options.run_options import SECOND_NS
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
 from dbdyno.servers.spec import Kind

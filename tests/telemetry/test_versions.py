@@ -10,7 +10,7 @@ import pytest
 from dbdyno.databases.postgresql.server import maven
 from dbdyno.databases.postgresql.server.binaries import embedded_binaries, local_binaries
 from dbdyno.errors import DbdynoError
-from dbdyno.run.options import SECOND_NS
+from dbdyno.run.options.run_options import SECOND_NS
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL

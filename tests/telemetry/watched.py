@@ -7,10 +7,10 @@ import numpy as np
 
 from dbdyno.model.run import Run
 from dbdyno.model.tables import rows
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import check
 from dbdyno.run.observer import Observer as RunObserver
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.base import Server

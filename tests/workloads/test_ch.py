@@ -11,9 +11,9 @@ import pytest
 from dbdyno.analysis.series.planned_load import paced_rate_max
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import ClientGroup
-from dbdyno.run.grammar import WeightedName, stages
 from dbdyno.run.job import Job, read_job
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName, stages
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.workloads.ch.data import NATION_KEYS, NATIONS, REGIONS, SUPPLIERS
 from dbdyno.workloads.ch.workload import QUERIES
 from dbdyno.workloads.registry import find_workload

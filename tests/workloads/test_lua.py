@@ -10,9 +10,9 @@ from msgspec import UNSET, structs
 from dbdyno.engine import check_plan
 from dbdyno.model.frame import Failed, Hello, Interval
 from dbdyno.model.plan import Pacing, Plan, Retry, Script
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import check
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server

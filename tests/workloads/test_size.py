@@ -4,9 +4,9 @@ import pytest
 
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import prepare
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import read_job
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.workloads.size import estimated_bytes
 

@@ -13,7 +13,7 @@ from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import BLOCK, POINT, STUDY, levels_of
-from dbdyno.run.grammar import assignments, tags_of
+from dbdyno.run.options.grammar import assignments, tags_of
 from dbdyno.store.listing import find_run, runs_folder
 from dbdyno.store.run import RunFolder
 from dbdyno.store.summary import RunSummary, list_runs

@@ -14,8 +14,8 @@ from typing import Annotated, TypeAlias, TypeVar
 from cyclopts import Parameter
 
 from dbdyno.errors import DbdynoError
-from dbdyno.run.grammar import span_ns
-from dbdyno.run.option_parameters import parsed
+from dbdyno.run.options.grammar import span_ns
+from dbdyno.run.options.parameters import parsed
 from dbdyno.store.listing import run_folders
 
 T = TypeVar("T")

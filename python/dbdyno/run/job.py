@@ -18,10 +18,10 @@ from dbdyno.databases.known import native_database
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Address, Endpoint, Plan, Protocol, QueryMode, UnixSocket
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip, with_general_arguments
 from dbdyno.run.lua.commands import survey_command
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.plan import client_count, make_plan, refuse_contradictions
 from dbdyno.run.target import New, ServerChoice, choose_server
 from dbdyno.run.tools import Tools

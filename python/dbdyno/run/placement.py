@@ -12,7 +12,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.host.cpu import numa_nodes
 from dbdyno.host.describe import ROOT
 from dbdyno.host.placement import memory_by_node, verified
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.plan import cores_available
 from dbdyno.servers.base import Server
 from dbdyno.servers.groups import Group

@@ -26,8 +26,8 @@ from dbdyno.model.plan import (
     Stage,
     Think,
 )
-from dbdyno.run.grammar import PROFILE_HZ, span_text
-from dbdyno.run.options import QUERY_MODE_DEFAULT, SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import PROFILE_HZ, span_text
+from dbdyno.run.options.run_options import QUERY_MODE_DEFAULT, SECOND_NS, RunOptions
 from dbdyno.telemetry.pace import activity_interval_ns
 
 CLIENTS_DEFAULT = 8

@@ -12,7 +12,7 @@ from dbdyno.analysis.waits.disturbance import NOTICED, busiest_programs
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
 from dbdyno.host.busyness import Busy, Sample
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 
 WAIT_MAX_S = 600.0
 QUIET_S = 3.0

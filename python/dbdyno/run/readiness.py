@@ -29,8 +29,8 @@ from dbdyno.run.invariants import Watch, begin_watch
 from dbdyno.run.job import Job
 from dbdyno.run.network_delay.way import SlowWay
 from dbdyno.run.observer import Observer
-from dbdyno.run.option_words import arguments_of
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
+from dbdyno.run.options.words import arguments_of
 from dbdyno.run.placement import PlacementRecord
 from dbdyno.run.quiet import BeforeRun
 from dbdyno.run.tools import Tools

@@ -21,10 +21,10 @@ from dbdyno.errors import DbdynoError
 from dbdyno.formatting import tps
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import Job, check
 from dbdyno.run.observer import Observer, Relay
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.plan import INTERVAL_MIN_NS, refuse_contradictions
 from dbdyno.run.runner import end_with, run
 from dbdyno.run.tools import Tools

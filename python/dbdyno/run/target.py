@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 from dbdyno.databases import connecting
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Protocol
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
 from dbdyno.servers.kept import find_kept, product_of_kept

@@ -27,11 +27,11 @@ from dbdyno.formatting import counted
 from dbdyno.model.plan import Script
 from dbdyno.model.record import Finding
 from dbdyno.model.run import Run
-from dbdyno.run.grammar import WeightedName, scalar_text
 from dbdyno.run.job import check
 from dbdyno.run.observer import Observer
-from dbdyno.run.option_words import parse_arguments
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import WeightedName, scalar_text
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
+from dbdyno.run.options.words import parse_arguments
 from dbdyno.run.plan import client_count
 from dbdyno.run.quiet import BeforeRun
 from dbdyno.run.runner import end_with, run

@@ -17,7 +17,7 @@ from dbdyno.model.frame import Frame
 from dbdyno.model.plan import Plan
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.measure import Engine
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.plan import cores_available, profile_hz
 from dbdyno.store.writer import RunWriter
 from dbdyno.telemetry.recorder import Recorder, Watched

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError, why_unreadable
 from dbdyno.model.plan import ClientGroup, Lua, Scalar, Script
-from dbdyno.run.grammar import WeightedName, scalar
 from dbdyno.run.lua.script_files import ENDING, find_script, modules_for, read_script
-from dbdyno.run.options import SizeOptions
+from dbdyno.run.options.grammar import WeightedName, scalar
+from dbdyno.run.options.run_options import SizeOptions
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.parameters import Value, Values
 from dbdyno.workloads.registry import all_workloads, find_workload

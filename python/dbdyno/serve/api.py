@@ -20,7 +20,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import Explanation, explain
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
-from dbdyno.run.grammar import names_and_tags, span_ns
+from dbdyno.run.options.grammar import names_and_tags, span_ns
 from dbdyno.serve.commands import object_of, word
 from dbdyno.serve.intervals import IntervalResult, Intervals, intervals_of
 from dbdyno.serve.live import Event, Live, RunState

@@ -15,8 +15,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from dbdyno.errors import DbdynoError
-from dbdyno.run.grammar import assignment
-from dbdyno.run.option_words import command_of
+from dbdyno.run.options.grammar import assignment
+from dbdyno.run.options.words import command_of
 from dbdyno.serve.access import Access
 from dbdyno.serve.commands import text_of
 from dbdyno.serve.operations import body_of, query_of

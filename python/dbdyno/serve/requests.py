@@ -14,8 +14,8 @@ import msgspec
 from dbdyno.errors import DbdynoError, nearest
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import Size
-from dbdyno.run.grammar import objective
-from dbdyno.run.option_words import command_of, option_table, parse_arguments
+from dbdyno.run.options.grammar import objective
+from dbdyno.run.options.words import command_of, option_table, parse_arguments
 from dbdyno.servers.kept import list_kept
 from dbdyno.study.file import catalogue
 from dbdyno.workloads.registry import all_workloads

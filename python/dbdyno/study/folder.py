@@ -23,7 +23,7 @@ from dbdyno.answers.answer import Trial, Trials
 from dbdyno.errors import DbdynoError
 from dbdyno.model.run import Histograms, Run
 from dbdyno.model.study import STUDY, StudyRecord, StudySpec
-from dbdyno.run.option_words import items_from
+from dbdyno.run.options.words import items_from
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.listing import remove_run, runs_folder
 from dbdyno.store.run import RunFolder

@@ -10,9 +10,9 @@ from pathlib import Path
 from dbdyno.analysis.compare.metrics import USUAL
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Contrast, Factor, Level, StudySpec
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.option_words import WORKLOAD, option_table
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
+from dbdyno.run.options.words import WORKLOAD, option_table
 from dbdyno.run.work import looks_like_file
 from dbdyno.store.secrets import without_password
 from dbdyno.study.spec import ELSEWHERE

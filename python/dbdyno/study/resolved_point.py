@@ -14,7 +14,8 @@ from dbdyno.databases.schema import Table
 from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import OptionTable, Point
 from dbdyno.run.job import Job, check_scripts, read_job
-from dbdyno.run.option_words import (
+from dbdyno.run.options.run_options import SECOND_NS
+from dbdyno.run.options.words import (
     SCRIPTS,
     arguments_of,
     command_of,
@@ -22,7 +23,6 @@ from dbdyno.run.option_words import (
     options_from,
     script_path,
 )
-from dbdyno.run.options import SECOND_NS
 from dbdyno.run.plan import DURATION_DEFAULT_NS, warmup_ns
 from dbdyno.run.target import New
 from dbdyno.run.tools import Tools

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dbdyno.model.study import Factor, Level, OptionTable
-from dbdyno.run.option_words import TABLES, option_text
+from dbdyno.run.options.words import TABLES, option_text
 from dbdyno.study.file import FactorTable, Scalar, SizeTable, bad_study, known_or_refused
 
 SEPARATORS = (",", "=")

@@ -15,8 +15,9 @@ from dbdyno.analysis.compare.metrics import KNOWN
 from dbdyno.answers.answering import all_answers
 from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import Contrast, Factor, OptionTable, Question, Size, StudySpec
-from dbdyno.run.grammar import span_ns
-from dbdyno.run.option_words import (
+from dbdyno.run.options.grammar import span_ns
+from dbdyno.run.options.run_options import SCRIPT_OPTION, SECOND_NS
+from dbdyno.run.options.words import (
     SCRIPTS,
     WORKLOAD,
     items_from,
@@ -24,7 +25,6 @@ from dbdyno.run.option_words import (
     option_text,
     options_from,
 )
-from dbdyno.run.options import SCRIPT_OPTION, SECOND_NS
 from dbdyno.run.work import looks_like_file
 from dbdyno.store.secrets import without_password
 from dbdyno.study.file import (

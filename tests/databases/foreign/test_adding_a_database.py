@@ -12,8 +12,8 @@ from dbdyno import databases
 from dbdyno.databases import adapters, known
 from dbdyno.databases.connecting import open_connection
 from dbdyno.databases.identify import identify
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.run import open_run
 from tests.databases.foreign.servers import FOREIGN, running

@@ -9,9 +9,9 @@ from dbdyno.cli.pages import JunitFile, refuse_unwritable, write_text
 from dbdyno.errors import DbdynoError
 from dbdyno.report.render_junit import Case, render_junit
 from dbdyno.run.connected_server import connect_to
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import read_job
-from dbdyno.run.options import ANY_SIZE, RunOptions, SizeOptions, TargetOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import ANY_SIZE, RunOptions, SizeOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server
 from dbdyno.workloads.conditions import told

@@ -40,9 +40,9 @@ from dbdyno.model.record import RunRecord
 from dbdyno.report.pages.comparison import comparison_page
 from dbdyno.report.pages.comparison_gates import Gate, GateResult, apply_gates, is_broken
 from dbdyno.report.render_junit import render_junit
-from dbdyno.run.grammar import percentage
-from dbdyno.run.option_parameters import each, parsed
-from dbdyno.run.option_words import command_of, flags
+from dbdyno.run.options.grammar import percentage
+from dbdyno.run.options.parameters import each, parsed
+from dbdyno.run.options.words import command_of, flags
 from dbdyno.run.work import STANDARD_INPUT
 from dbdyno.store.errors import StoreError
 from dbdyno.store.studies import find_study_folder, read_study_record

@@ -15,8 +15,8 @@ from dbdyno.explain.explanation_text import explanation_lines
 from dbdyno.explain.rules import cpu_generator
 from dbdyno.formatting import THIN_SPACE, counted, seconds, tps
 from dbdyno.layout import laid_out
-from dbdyno.run.grammar import span_ns
-from dbdyno.run.option_parameters import parsed
+from dbdyno.run.options.grammar import span_ns
+from dbdyno.run.options.parameters import parsed
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.verify import Trial, Verification, verify as verify_advice
 from dbdyno.store.run import open_run

@@ -19,7 +19,7 @@ from dbdyno.imports.reading import ReadText, read_text
 from dbdyno.imports.recording import keep, run_of
 from dbdyno.imports.several_runs import together
 from dbdyno.model.record import RunRecord
-from dbdyno.run.option_parameters import OUTPUT, pairs
+from dbdyno.run.options.parameters import OUTPUT, pairs
 from dbdyno.run.tools import engine_tools
 
 _STDIN = "-"

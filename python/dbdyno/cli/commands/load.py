@@ -14,11 +14,11 @@ from dbdyno.fleet.words import Workers, worker_list
 from dbdyno.formatting import plain
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import load_summary, prepare
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import Job, read_job
 from dbdyno.run.lua.script_commands import execute, for_commands, survey_commands
-from dbdyno.run.option_parameters import WORK, parsed, whole, worded
-from dbdyno.run.options import (
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.parameters import WORK, parsed, whole, worded
+from dbdyno.run.options.run_options import (
     NO_SCRIPT_OPTIONS,
     SECOND_NS,
     DataOptions,
@@ -38,7 +38,7 @@ app = command(
     "dbdyno load tpcb -s 100 --target postgresql://db/bench",
     "dbdyno load tpcb -s 200 --replace --server bench",
     "dbdyno load tpcb -s 5000 -j 8 --target postgresql://db/bench",
-    "dbdyno load tpcb -s 50000 --target postgresql://db/bench --workers ssh:load1,ssh:load2",
+    "dbdyno load tpcb --target postgresql://db/bench --workers ssh:load1,ssh:load2",
     "dbdyno load oltp_read_write -D tables=4 -D table_size=100000 --server bench",
     "dbdyno load my.lua --target mysql://u@db/bench -- --tables=4 --threads=4",
 )

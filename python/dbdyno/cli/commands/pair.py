@@ -20,9 +20,9 @@ from dbdyno.cli.study_progress import run_turns
 from dbdyno.errors import DbdynoError
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.study import StudyRecord, StudySpec
-from dbdyno.run.grammar import percentage
-from dbdyno.run.option_parameters import parsed
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import percentage
+from dbdyno.run.options.parameters import parsed
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import find_study_folder, read_rates, read_study_record
 from dbdyno.study.folder import begin_study, reopen_study

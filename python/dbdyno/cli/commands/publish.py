@@ -17,7 +17,7 @@ from dbdyno.report.masking import mask_of, masked
 from dbdyno.report.pages.history import history_page
 from dbdyno.report.pages.publication import Published, index_page, matrix_page
 from dbdyno.report.pages.run import run_page
-from dbdyno.run.grammar import tags_of
+from dbdyno.run.options.grammar import tags_of
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.listing import find_run, runs_folder
 from dbdyno.store.run import RunFolder

@@ -16,11 +16,11 @@ from dbdyno.cli.progress import ProgressLines
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 from dbdyno.report.pages.run import render_summary, run_page
-from dbdyno.run.grammar import WeightedName, weighted_name
 from dbdyno.run.job import check
 from dbdyno.run.observer import Observer
-from dbdyno.run.option_parameters import OUTPUT, flag, parsed
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName, weighted_name
+from dbdyno.run.options.parameters import OUTPUT, flag, parsed
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.plan import progress_ns
 from dbdyno.run.runner import run as run_it
 from dbdyno.run.tools import engine_tools

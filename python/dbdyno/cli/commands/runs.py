@@ -30,8 +30,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds, seconds, size, tps
 from dbdyno.layout import Columns, Line, Paragraph, aligned, visible
 from dbdyno.model.study import STUDY
-from dbdyno.run.grammar import assignment, names_and_tags, tags_of
-from dbdyno.run.option_parameters import parsed
+from dbdyno.run.options.grammar import assignment, names_and_tags, tags_of
+from dbdyno.run.options.parameters import parsed
 from dbdyno.store.listing import RUN, find_run, remove_run, retag_run, runs_folder
 from dbdyno.store.summary import MadeFor, RunFilter, RunSummary, State, list_runs
 

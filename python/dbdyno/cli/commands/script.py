@@ -6,7 +6,6 @@ from functools import partial
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_aside
 from dbdyno.errors import DbdynoError
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import read_job
 from dbdyno.run.lua.commands import print_help
 from dbdyno.run.lua.script_commands import (
@@ -15,7 +14,13 @@ from dbdyno.run.lua.script_commands import (
     refuse_other_scripts,
     survey_commands,
 )
-from dbdyno.run.options import NO_SCRIPT_OPTIONS, RunOptions, ScriptOptions, TargetOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import (
+    NO_SCRIPT_OPTIONS,
+    RunOptions,
+    ScriptOptions,
+    TargetOptions,
+)
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server
 from dbdyno.run.tools import engine_tools

@@ -20,9 +20,9 @@ from dbdyno.cli.pages import (
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.errors import DbdynoError
 from dbdyno.report.pages.search import search_object, search_page
-from dbdyno.run import grammar
-from dbdyno.run.option_parameters import each, parsed
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options import grammar
+from dbdyno.run.options.parameters import each, parsed
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.plan import progress_ns
 from dbdyno.run.search import Wanted, check_search, search as search_it
 from dbdyno.run.tools import engine_tools

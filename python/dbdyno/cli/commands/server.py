@@ -9,8 +9,8 @@ from dbdyno.cli.output import Exit, examples, print_aside, print_json, print_res
 from dbdyno.cli.progress import wrapped
 from dbdyno.errors import DbdynoError
 from dbdyno.model.database import Promise
-from dbdyno.run.grammar import assignment
-from dbdyno.run.option_parameters import each
+from dbdyno.run.options.grammar import assignment
+from dbdyno.run.options.parameters import each
 from dbdyno.servers import kept
 from dbdyno.servers.product import settings_by_level
 from dbdyno.servers.record import FILE as RECORD

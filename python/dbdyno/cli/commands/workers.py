@@ -9,7 +9,7 @@ from dbdyno.cli.output import Exit, examples, print_aside, print_json, print_lin
 from dbdyno.fleet.words import Workers, worker_list
 from dbdyno.formatting import count
 from dbdyno.layout import Paragraph
-from dbdyno.run.option_parameters import parsed
+from dbdyno.run.options.parameters import parsed
 
 app = command(
     "workers",

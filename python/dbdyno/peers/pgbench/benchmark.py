@@ -20,9 +20,9 @@ from dbdyno.peers.pgbench.progress import BenchmarkProgress, aborts
 from dbdyno.peers.pgbench.summary import ShownScript, Summary
 from dbdyno.peers.pgbench.transaction_logs import TransactionLogs
 from dbdyno.peers.streams import Streams
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import Job, check
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.files import LOG

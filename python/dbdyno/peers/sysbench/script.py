@@ -7,12 +7,12 @@ from dbdyno.peers.command_line import RefusalError
 from dbdyno.peers.streams import Streams
 from dbdyno.peers.sysbench.command import TIME_DEFAULT_S, Command
 from dbdyno.peers.sysbench.report import Reports
-from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import Job, check_scripts, read_job
 from dbdyno.run.lua.commands import print_help
 from dbdyno.run.lua.script_commands import execute, survey_commands
 from dbdyno.run.lua.script_files import ENDING, find_script
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.grammar import WeightedName
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
 

@@ -7,7 +7,7 @@ Text in, values out.
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from dbdyno.run.grammar import span_ns, span_text
+from dbdyno.run.options.grammar import span_ns, span_text
 
 Action: TypeAlias = Literal["kill-server", "restart", "promote", "cut", "exec"]
 FORMS = "TIME:kill-server, TIME:restart, TIME:promote:N, TIME:cut:TIME or TIME:exec:COMMAND"

@@ -15,9 +15,9 @@ from msgspec.structs import replace as replace_struct
 
 from dbdyno.errors import DbdynoError, why_unreadable
 from dbdyno.model.plan import Lua
-from dbdyno.run.grammar import span_ns
 from dbdyno.run.lua.sysbench_target import CONNECTION_OPTIONS, target_of
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options.grammar import span_ns
+from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, progress_ns, warmup_ns
 from dbdyno.run.work import Work
 

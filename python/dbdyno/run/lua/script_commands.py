@@ -10,7 +10,7 @@ from dbdyno.run.connected_server import connect_to
 from dbdyno.run.job import Job
 from dbdyno.run.lua.arguments import read_arguments
 from dbdyno.run.lua.commands import perform, survey_command
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import Tools
 
 

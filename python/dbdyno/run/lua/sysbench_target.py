@@ -12,7 +12,7 @@ from typing import Self
 from urllib.parse import quote, urlencode
 
 from dbdyno.errors import DbdynoError
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 
 _PARTS = ("host", "port", "user", "password", "db")
 DRIVERS = ("mysql", "pgsql")

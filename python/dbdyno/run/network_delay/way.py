@@ -24,7 +24,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, UnixSocket
 from dbdyno.model.record import NetworkDelayRecord
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.placement import on_cpus
 from dbdyno.run.plan import needs_proxy
 

@@ -2,8 +2,8 @@
 
 Both are read by the same class with the same grammars: everything that ``dbdyno run`` accepts can
 be written in a study, and every point of a study can be run alone. Each option's flag is declared
-only in ``run/options.py``; how a value is written follows from its type, the inverse of
-``run/grammar.py``. Knows nothing of studies: errors name the word, and the caller adds the place in
+only in ``run_options.py``; how a value is written follows from its type, the inverse of
+``grammar.py``. Knows nothing of studies: errors name the word, and the caller adds the place in
 its file.
 """
 
@@ -19,8 +19,8 @@ from cyclopts import App, CycloptsError, Parameter
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Stage, Think
-from dbdyno.run.grammar import WeightedName, share_text, span_text, weighted_name
-from dbdyno.run.options import SCRIPT_OPTION, RunOptions
+from dbdyno.run.options.grammar import WeightedName, share_text, span_text, weighted_name
+from dbdyno.run.options.run_options import SCRIPT_OPTION, RunOptions
 
 WORKLOAD = "workload"
 SCRIPTS = "scripts"

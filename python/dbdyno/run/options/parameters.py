@@ -1,6 +1,6 @@
 """How an option is declared: its names, the group in its help, and the parser of its text.
 
-The options of a run themselves are declared in ``run/options.py``.
+The options of a run themselves are declared in ``run_options.py``.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from cyclopts import Group, Parameter, Token
 
-from dbdyno.run import grammar
+from dbdyno.run.options import grammar
 
 TARGET = Group("Target", sort_key=1)
 WORK = Group("Work", sort_key=2)

@@ -14,9 +14,9 @@ from dbdyno.fleet.words import OnLost, Workers, worker_list
 from dbdyno.model.database import Promise
 from dbdyno.model.plan import Io, IsolationLevel, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
-from dbdyno.run import grammar
 from dbdyno.run.events.planned import PlannedEvent, planned_event
-from dbdyno.run.option_parameters import (
+from dbdyno.run.options import grammar
+from dbdyno.run.options.parameters import (
     LIMITS,
     LOAD,
     OUTPUT,
