@@ -36,6 +36,14 @@ select 2 as a \\; select 3 as b \\aset
 \\sleep 1 ms
 """
 FAILING = "SELECT 1 / 0;\n"
+PIPELINES = """\
+\\startpipeline
+select 1;
+select 2;
+\\syncpipeline
+select 3;
+  \\endpipeline
+"""
 ABORTED = "pgbench: error: Run was aborted; the above results are incomplete.\n"
 
 
@@ -45,6 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "own.sql").write_text(SCRIPT)
     (folder / "branches.sql").write_text(BRANCHES)
     (folder / "failing.sql").write_text(FAILING)
+    (folder / "pipelines.sql").write_text(PIPELINES)
     return folder
 
 
@@ -70,6 +79,7 @@ def server(embedded_server: Server) -> Server:
         "--failures-detailed -r -M prepared",
         "-n -C -t 5 -f own.sql -D most=10 -r --random-seed=7 -s 3",
         "-n -t 5 -f branches.sql -r",
+        "-n -t 5 -f pipelines.sql -r -M extended",
         "-n -t 5 -f failing.sql",
     ],
 )

@@ -285,11 +285,14 @@ class Summary:
             yield from self._rows_of_builtin(script.text, numbers)
             return
         for line, text in enumerate(lines, 1):
-            for number, sql in by_line.get(line, ()):
-                yield number, _first_line(sql, "\n".join(lines[line - 1 :]))
+            found = by_line.get(line, [])
             word = text.strip().partition(" ")[0]
             if word.startswith("\\") and word not in ("\\gset", "\\aset"):
-                yield None, text.strip()
+                # What sends to the server, such as \endpipeline, is a statement, too.
+                yield (found[0][0] if found else None), text.strip()
+                continue
+            for number, sql in found:
+                yield number, _first_line(sql, "\n".join(lines[line - 1 :]))
 
     def _rows_of_builtin(
         self, text: str, numbers: Sequence[int]
