@@ -1,4 +1,4 @@
-"""An ssh server of a test: on a port of its own, with keys of its own, and a client that knows it.
+"""Ssh servers of a test: on a port and with keys of their own, and a client that knows them.
 
 The client is found before the real one in PATH, and reads no configuration but the test's.
 """
@@ -8,9 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.engine.postgres import free_port
+from tests.fleet.network import Host
 from tests.support.patience import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -20,7 +22,7 @@ PRIVILEGE_SEPARATION = Path("/run/sshd")
 
 SERVER = """
 Port {port}
-ListenAddress 127.0.0.1
+ListenAddress {address}
 HostKey {folder}/host
 AuthorizedKeysFile {folder}/user.pub
 PidFile none
@@ -30,8 +32,8 @@ PermitRootLogin yes
 PasswordAuthentication no
 """
 CLIENT = """
-Host h*
-    HostName 127.0.0.1
+Host {host}
+    HostName {address}
     Port {port}
     User {user}
     IdentityFile {folder}/user
@@ -43,16 +45,18 @@ Host h*
 
 
 class SshServer:
-    """Hosts h1, h2 and so on: all are this one."""
+    """Hosts h1, h2 and so on: all are this one, or each is one of some network."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, hosts: Sequence[Host] = ()) -> None:
         self.folder = folder
         self.port = free_port()
         for name in ("host", "user"):
             self._run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name))
-        (folder / "server").write_text(SERVER.format(port=self.port, folder=folder))
-        client = CLIENT.format(port=self.port, folder=folder, user=getpass.getuser())
-        (folder / "client").write_text(client)
+        named = {f"h{number}": host for number, host in enumerate(hosts, 1)}
+        known = {name: host.address for name, host in named.items()} or {"h*": "127.0.0.1"}
+        words = {"port": self.port, "folder": folder, "user": getpass.getuser()}
+        client = [CLIENT.format(host=name, address=known[name], **words) for name in known]
+        (folder / "client").write_text("".join(client))
         self.bin = folder / "bin"
         self.bin.mkdir()
         self._script("ssh", f'exec {shutil.which("ssh")} -F {folder}/client "$@"')
@@ -61,32 +65,36 @@ class SshServer:
         self.dbdyno = self._script("dbdyno", f'exec env {path} {sys.executable} -m dbdyno "$@"')
         if os.geteuid() == 0:
             PRIVILEGE_SEPARATION.mkdir(exist_ok=True)
-        self.process = self._started()
+        self.processes: list[subprocess.Popen[bytes]] = []
+        for name, address in known.items():
+            self._start(address, named[name].inside if named else ())
 
     def workers(self, count: int) -> str:
         """Return what ``--workers`` says for so many hosts."""
         return ",".join(f"ssh:h{number + 1}{self.dbdyno}" for number in range(count))
 
     def sessions(self) -> list[int]:
-        """Return the processes of the server beside itself, one or two for each session."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        return [int(child) for child in children.split()]
+        """Return the processes of the servers beside themselves, one or two for each session."""
+        pids = [process.pid for process in self.processes]
+        children = [Path(f"/proc/{pid}/task/{pid}/children").read_text().split() for pid in pids]
+        return [int(child) for of_one in children for child in of_one]
 
     def remove(self) -> None:
-        """Stop it."""
-        self.process.terminate()
-        self.process.wait(PATIENCE_S)
+        """Stop them."""
+        for process in self.processes:
+            process.terminate()
+            process.wait(PATIENCE_S)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self, address: str, before: Sequence[str]) -> None:
         program = shutil.which("sshd", path=SBIN)
         assert program, "openssh-server is missing: tools/test-needs.sh installs it"
-        with (self.folder / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [program, "-D", "-e", "-f", self.folder / "server"], stdout=log, stderr=log
-            )
-        text = (self.folder / "log").read_text
-        wait_until(lambda: "Server listening" in text(), "the ssh server")
-        return process
+        settings = self.folder / f"server-{len(self.processes)}"
+        settings.write_text(SERVER.format(port=self.port, folder=self.folder, address=address))
+        log = settings.with_suffix(".log")
+        with log.open("wb") as file:
+            command = [*before, program, "-D", "-e", "-f", str(settings)]
+            self.processes.append(subprocess.Popen(command, stdout=file, stderr=file))
+        wait_until(lambda: "Server listening" in log.read_text(), "the ssh server")
 
     def _script(self, name: str, line: str) -> Path:
         script = self.bin / name

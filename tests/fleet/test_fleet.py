@@ -33,6 +33,7 @@ from dbdyno.model.plan import Arrivals, OpenArrivals, Plan, Stage
 from tests.engine.postgres import Postgres
 from tests.engine.running import assert_identities, plan_for, times
 from tests.support.patience import wait_until
+from tests.support.rights import namespaces
 
 ROOT = Path(__file__).parent.parent.parent
 INSERT = "\\set r random(1, 1000000000)\ninsert into got values (:client_id, :r);"
@@ -244,6 +245,23 @@ def test_one_that_never_begins_is_not_waited_for(local, log):
     assert [part.lost_at_s is None for part in running.workers()] == [True, False]
 
 
+@namespaces
+def test_an_hour_between_clocks_makes_no_difference(local, log):
+    """Its clock began at another time, as the clocks of two hosts do."""
+    hour = ("unshare", "--time", "--fork", "--kill-child", "--monotonic", "3600")
+    text = f"exec:'{' '.join(hour)} {sys.executable} -m dbdyno agent',local"
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=1)
+    frames, running = shared(text, plan, log)
+    (done,) = of_kind(Done, frames)
+    assert done.end == "complete"
+    assert_identities(done.counters)
+    ahead, here = running.workers()
+    assert abs(ahead.clock_offset_ns - 3600e9) <= ahead.clock_bound_ns
+    assert abs(here.clock_offset_ns) <= here.clock_bound_ns
+    for interval in of_kind(Interval, frames):
+        assert 0 < interval.end_ns - interval.begin_ns < 2e9
+
+
 def test_an_early_end_is_that_of_all(local, log):
     plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=60)
     with begun("local*2") as fleet:
@@ -327,19 +345,28 @@ with opened(worker_list({workers!r}), "stop", print) as fleet:
 """
 
 
-def kill_a_controller(local, workers, *, clients, threads):
-    """Kill one whose clients wait for the server; return when nobody does any more."""
-    plan = plan_for(
-        local.endpoint(), "select pg_sleep(600);", clients=clients, threads=threads, seconds=60
+@contextlib.contextmanager
+def controller(plan: Plan, workers: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a process that shares a load; yield it when the load has begun."""
+    program = CONTROLLER.format(
+        plan=msgspec.json.encode(plan), workers=workers, threads=plan.threads
     )
-    program = CONTROLLER.format(plan=msgspec.json.encode(plan), workers=workers, threads=threads)
     with subprocess.Popen(
         [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as controller:
-        assert controller.stdout is not None
-        assert "started\n" in iter(controller.stdout.readline, "")
+    ) as process:
+        assert process.stdout is not None
+        assert "started\n" in iter(process.stdout.readline, "")
+        yield process
+
+
+def kill_a_controller(local, workers, *, clients, threads, host=""):
+    """Kill one whose clients wait for the server; return when nobody does any more."""
+    plan = plan_for(
+        local.endpoint(host), "select pg_sleep(600);", clients=clients, threads=threads, seconds=60
+    )
+    with controller(plan, workers) as process:
         wait_until(lambda: len(local.backends()) == clients, "the load")
-        controller.kill()
+        process.kill()
     wait_until(lambda: local.backends() == [], "the end of the load")
 
 

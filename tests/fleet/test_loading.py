@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 
 import pytest
 
@@ -12,8 +13,9 @@ from dbdyno.servers.base import Server
 from tests.engine.postgres import Postgres
 from tests.engine.test_loading import FILLER, ID, plan_of, table_of
 from tests.fleet.test_fleet import begun
-from tests.run.test_end_to_end import dbdyno
-from tests.support.patience import wait_until
+from tests.run.test_end_to_end import DBDYNO, dbdyno
+from tests.support.patience import eventually, wait_until
+from tests.support.program import Program
 
 TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
 
@@ -30,7 +32,7 @@ def checksums(server: Server) -> dict[str, tuple]:
     with server.connect() as connection:
         return {
             name: connection.execute(
-                f"select count(*), md5(string_agg(t::text, ',' order by t::text)) from {name} t"
+                f"select count(*), sum(hashtextextended(t::text, 0)) from {name} t"
             ).fetchone()
             for name in TABLES
         }
@@ -46,6 +48,35 @@ def test_the_data_is_that_of_one_host(new_database, postgres_server):
     assert ended.returncode == Exit.OK, ended.stderr
     assert "over 3 connections" in " ".join(ended.stdout.split())
     assert checksums(together) == checksums(alone)
+
+
+def test_others_continue_what_was_interrupted(new_database, postgres_server):
+    """The pieces that are there stay, and the data is that of one host."""
+    alone, together = new_database(postgres_server), new_database(postgres_server)
+    words = ("load", "tpcb", "-s", "10", "--seed", "7")
+    ended = dbdyno(*words, "--target", alone.url)
+    assert ended.returncode == Exit.OK, ended.stderr
+    to = ("--target", together.url, "--workers")
+    with Program(
+        [*DBDYNO, *words, *to, "local*3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        eventually(lambda: rows_of(together), bool)
+        process.kill()
+    assert 0 < rows_of(together) < 1_000_000
+    ended = dbdyno(*words, *to, "local*2")
+    assert ended.returncode == Exit.OK, ended.stderr
+    assert checksums(together) == checksums(alone)
+
+
+def rows_of(server: Server) -> int:
+    """Rows of accounts that are committed."""
+    with server.connect() as connection:
+        (found,) = connection.execute(
+            "select to_regclass('pgbench_accounts') is not null"
+        ).fetchone()
+        if not found:
+            return 0
+        return connection.execute("select count(*) from pgbench_accounts").fetchone()[0]
 
 
 def test_each_agent_loads_its_share(local, table):

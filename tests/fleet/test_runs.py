@@ -126,3 +126,16 @@ def sleeping(server: Server) -> list[tuple[int]]:
     with psycopg.connect(server.conninfo) as connection:
         running = "select pid from pg_stat_activity where state = 'active' and query like %s"
         return connection.execute(running, ["%pg_sleep%of the load%"]).fetchall()
+
+
+def test_two_may_use_the_same_hosts_at_once(home, postgres_server, script):
+    """Each has agents of its own."""
+    words = ("run", str(script), "--target", postgres_server.url, "-c", "2", "-T", "2", "--json")
+    words = (*DBDYNO, *words, "--warmup", "0", "--workers", "local*2")
+    both = [Program(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    records = [json.loads(process.communicate()[0]) for process in both]
+    assert records[0]["run_id"] != records[1]["run_id"]
+    for process, record in zip(both, records, strict=True):
+        assert process.returncode in ENDED
+        parts = sum(worker["transactions"] for worker in record["workers"])
+        assert parts == record["transactions"]["ok"] > 0
