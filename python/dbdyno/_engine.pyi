@@ -27,11 +27,17 @@ class Fleet:
     def connected(self, part: int, frame: bytes) -> list[bytes]:
         """Take that a part's clients are connected; after the last part, the frame of all."""
 
-    def interval(self, part: int, shift_ns: int, frame: bytes) -> list[bytes]:
-        """Take a part's interval, whose clock differs so much; the frames of whole ones."""
+    def interval(self, part: int, arrival: tuple[int, int, int], frame: bytes) -> list[bytes]:
+        """Take a part's interval; return the frames of whole ones.
 
-    def activity(self, part: int, shift_ns: int, frame: bytes) -> list[bytes]:
+        In ns: by how much this clock is ahead of the part's, when the load began, and now.
+        """
+
+    def activity(self, part: int, arrival: tuple[int, int, int], frame: bytes) -> list[bytes]:
         """Take what a part's clients were doing; the frames of whole instants."""
+
+    def too_slow(self) -> list[int]:
+        """Return the parts that are so far behind that the others are not kept for them."""
 
     def over(self, part: int) -> list[bytes]:
         """Take that a part is over; the frames that waited for it."""

@@ -2,13 +2,16 @@
 
 With the name of a kind of frame, all bytes in these are rubbish; with ``endless`` before that name,
 the first one is said again and again. With ``early``, it is connected before it says hello; with
-``other``, it is of another architecture, and so of another build.
+``ahead``, its intervals are of an hour later; with ``other``, it is of another architecture, and so
+of another build.
 """
 
 import subprocess
 import sys
 
 import msgspec
+
+HOUR_NS = 3600 * 10**9
 
 
 def spoiled(value: object) -> object:
@@ -38,6 +41,8 @@ def main(how: str, endless: str = "") -> None:
                 say({"kind": "part_connected"})
             if frame["kind"] == "greeting" and how == "other":
                 frame |= {"architecture": "s390x", "build": "0123456789abcdef"}
+            if frame["kind"] == "part_interval" and how == "ahead":
+                frame |= {name: frame[name] + HOUR_NS for name in ("begin_ns", "end_ns")}
             say(frame)
             while frame["kind"] == endless:
                 say(frame)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -198,6 +199,21 @@ def test_one_whose_numbers_are_rubbish_is_lost_by_name(local, log):
     first, second = running.workers()
     assert second.lost_at_s is None
     assert first.why_lost.startswith("it sent what no agent does")
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("ahead", r"a report of a time 3\d{3}\.\d s ahead"), ("endless part_interval", "time again")],
+)
+def test_one_that_would_fill_the_memory_is_lost_by_name(local, log, kind, why):
+    plan = plan_for(
+        local.endpoint(), "select 1;", clients=2, threads=2, seconds=2, interval_ns=200_000_000
+    )
+    frames, running = shared(spoiling(kind), plan, log, on_lost="continue")
+    assert of_kind(Done, frames)[0].end == "complete"
+    first, second = running.workers()
+    assert second.lost_at_s is None
+    assert re.search(why, first.why_lost)
 
 
 def test_one_that_is_connected_before_it_says_hello_is_lost_by_name(local, log):

@@ -11,7 +11,9 @@ import psycopg
 import pytest
 
 from dbdyno.cli.output import Exit
+from dbdyno.model.tables import rows
 from dbdyno.servers.base import Server
+from dbdyno.store.run import open_run
 from tests.run.test_end_to_end import DBDYNO, dbdyno
 from tests.run.test_interrupts import arguments_of
 from tests.support.ended import ENDED, record_of
@@ -71,6 +73,15 @@ def test_the_record_has_all_together_and_each_alone(home, postgres_server, scrip
         assert worker["lost_at_s"] is None
         assert worker["name"] in page.read_text()
     assert "local*2" in record["command"]
+    # Together the rows of both are those of the whole.
+    run = open_run("last")
+    parts, whole = run.worker_intervals, run.intervals
+    assert set(parts.worker) == {"local-1", "local-2"}
+    for interval, committed in rows(whole.interval, whole.completed_committed):
+        assert parts.completed_committed[parts.interval == interval].sum() == committed
+    measured = parts.seconds > 0.5
+    assert (parts.p50_ms[measured] <= parts.p99_ms[measured]).all()
+    assert (parts.cpu_us[measured] > 0).all()
 
 
 def test_a_lost_agent_ends_the_run(home, postgres_server, script):
@@ -88,6 +99,10 @@ def test_the_run_continues_with_the_others(home, postgres_server, script):
     assert code in ENDED
     assert [worker["lost_at_s"] is None for worker in record["workers"]] == [False, True]
     assert [doubt for doubt in record["doubts"] if doubt.startswith("worker lost: local-1")]
+    # Its rows end where it was lost; those of the other go on.
+    parts = open_run("last").worker_intervals
+    ends = [parts.time_s[parts.worker == name].max() for name in ("local-1", "local-2")]
+    assert ends[0] <= record["workers"][0]["lost_at_s"] < ends[1]
 
 
 @pytest.mark.parametrize(

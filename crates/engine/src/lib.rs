@@ -25,7 +25,7 @@ mod usage;
 
 pub use bulk::load;
 pub use error::EngineError;
-pub use fleet::{ClockShift, Fleet};
+pub use fleet::{Arrival, Fleet};
 pub use greeting::greeting;
 pub use limits::{files_beside_clients, raise_file_limit};
 pub use run::{Engine, RunHandle, problems, statements_with_variables};

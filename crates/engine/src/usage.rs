@@ -1,6 +1,7 @@
 //! The resources this process has used so far.
 
 use dbdyno_hist::EngineUse;
+use dbdyno_model::Nanos;
 
 /// User and system time and context switches of the process since it started.
 pub(crate) fn so_far() -> EngineUse {
@@ -23,4 +24,15 @@ pub(crate) fn between(before: EngineUse, after: EngineUse) -> EngineUse {
         voluntary_switches: after.voluntary_switches - before.voluntary_switches,
         involuntary_switches: after.involuntary_switches - before.involuntary_switches,
     }
+}
+
+/// How long the threads of the process were ready to run and had no processor, those that have ended
+/// left out; zero where the kernel does not tell.
+pub(crate) fn waited_so_far() -> Nanos {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return Nanos::ZERO };
+    let waited = |thread: std::io::Result<std::fs::DirEntry>| {
+        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        text.split(' ').nth(1)?.parse().ok().map(Nanos)
+    };
+    threads.filter_map(waited).fold(Nanos::ZERO, |sum, each| sum + each)
 }

@@ -156,6 +156,7 @@ impl Collector {
             connects: tally.connects.distribution(),
             engine: engine_interval(tally, engine, paused),
             slowest: tally.slowest.iter().map(slow_transaction).collect(),
+            workers: Vec::new(),
         };
         self.index += 1;
         Ok(interval)

@@ -145,20 +145,52 @@ pub struct PartInterval {
     pub end_ns: u64,
     pub tally: Tally,
     pub used: EngineUse,
-    pub paused_ns: u64,
+    pub waited_us: u64,
+    pub paused_us: u64,
 }
 
-impl PartInterval {
-    /// What a part counted in a phase, between two instants, and what it used itself.
-    pub fn new(
-        phase: &str,
-        (begin, end): (Nanos, Nanos),
-        tally: Tally,
-        used: EngineUse,
-        paused: Nanos,
-    ) -> Self {
-        let (begin_ns, end_ns, paused_ns) = (begin.0, end.0, paused.0);
-        Self { phase: phase.to_owned(), begin_ns, end_ns, tally, used, paused_ns }
+/// What one part counted in an interval, in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkerInterval {
+    pub worker: usize,
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    pub completed_ok: u64,
+    pub completed_committed: u64,
+    pub completed_failed: u64,
+    pub in_flight: u64,
+    pub response: Distribution,
+    pub lateness_p99_ns: Option<u64>,
+    pub cpu_us: u64,
+    pub waited_us: u64,
+    pub paused_us: u64,
+}
+
+impl WorkerInterval {
+    /// Of a part with this number, between instants of the clock of the whole.
+    pub fn of(worker: usize, begin: Nanos, end: Nanos, part: &PartInterval) -> Self {
+        let tally = &part.tally;
+        let mut all = Latencies::default();
+        for script in &tally.scripts {
+            all.merge(&script.response);
+        }
+        let mut response = all.distribution();
+        response.buckets = ByteBuf::new();
+        let has_lateness = tally.lateness.count() > 0;
+        Self {
+            worker,
+            begin_ns: begin.0,
+            end_ns: end.0,
+            completed_ok: tally.completed_ok,
+            completed_committed: tally.completed_committed,
+            completed_failed: tally.completed_failed,
+            in_flight: tally.counters.in_flight,
+            response,
+            lateness_p99_ns: has_lateness.then(|| tally.lateness.quantile(0.99).0),
+            cpu_us: part.used.cpu_us,
+            waited_us: part.waited_us,
+            paused_us: part.paused_us,
+        }
     }
 }
 
@@ -197,6 +229,8 @@ pub struct Interval {
     pub connects: Distribution,
     pub engine: EngineInterval,
     pub slowest: Vec<SlowTransaction>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerInterval>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

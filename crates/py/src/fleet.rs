@@ -1,7 +1,9 @@
 //! Adds up the frames of several engines for Python: frames in, frames out.
 
 use crate::value_error;
+use dbdyno_engine::Arrival;
 use dbdyno_hist::frame::Frame;
+use dbdyno_model::Nanos;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -32,22 +34,26 @@ impl Fleet {
         &mut self,
         py: Python<'py>,
         part: usize,
-        shift: i64,
+        arrival: (i64, u64, u64),
         frame: &[u8],
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let interval = rmp_serde::from_slice(frame).map_err(value_error)?;
-        Ok(encoded(py, self.0.interval(part, shift, interval).map_err(value_error)?))
+        Ok(encoded(py, self.0.interval(part, arrived(arrival), interval).map_err(value_error)?))
     }
 
     fn activity<'py>(
         &mut self,
         py: Python<'py>,
         part: usize,
-        shift: i64,
+        arrival: (i64, u64, u64),
         frame: &[u8],
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let activity = rmp_serde::from_slice(frame).map_err(value_error)?;
-        Ok(encoded(py, self.0.activity(part, shift, &activity)))
+        Ok(encoded(py, self.0.activity(part, arrived(arrival), &activity).map_err(value_error)?))
+    }
+
+    fn too_slow(&self) -> Vec<usize> {
+        self.0.too_slow()
     }
 
     fn over<'py>(&mut self, py: Python<'py>, part: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
@@ -57,6 +63,11 @@ impl Fleet {
     fn end<'py>(&mut self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
         encoded(py, self.0.end())
     }
+}
+
+/// The shift of a part's clock, when the load began, and the time now: in nanoseconds.
+fn arrived((shift, begin, now): (i64, u64, u64)) -> Arrival {
+    Arrival { shift, begin: Nanos(begin), now: Nanos(now) }
 }
 
 /// The frames without their lengths.

@@ -23,8 +23,10 @@ from dbdyno.model.secrets import Masker
 AgentFrame: TypeAlias = Frame | Greeting | Clock | PartConnected | PartInterval
 
 FRAME_BYTES_MAX = 64 * 2**20
-WAITING_MAX = 4096
-"""Frames of all agents that are read and not yet taken: an agent keeps its own further ones."""
+WAITING_BYTES_MAX = 64 * 2**20
+"""Of all agents' frames that are read and not yet taken: an agent keeps its own further ones."""
+_ARRIVED_BYTES = 2**12
+"""What one takes in memory beside its raw bytes."""
 _LENGTH_BYTES = 4
 _END_S = 2.0
 _decode = msgspec.msgpack.Decoder(AgentFrame).decode
@@ -39,10 +41,30 @@ class Arrived(NamedTuple):
     end: str = ""
 
 
+class Arrivals(Queue[Arrived]):
+    """What arrived of all agents, and was not taken yet; full by its bytes, not by its number."""
+
+    def __init__(self) -> None:
+        super().__init__(WAITING_BYTES_MAX)
+        self._bytes = 0
+
+    def _qsize(self) -> int:
+        return self._bytes
+
+    def _put(self, item: Arrived) -> None:
+        self._bytes += _ARRIVED_BYTES + len(item.raw)
+        super()._put(item)
+
+    def _get(self) -> Arrived:
+        item = super()._get()
+        self._bytes -= _ARRIVED_BYTES + len(item.raw)
+        return item
+
+
 class Agent:
     """An agent that was started; a thread of its own reads what it reports."""
 
-    def __init__(self, number: int, place: Place, arrivals: Queue[Arrived]) -> None:
+    def __init__(self, number: int, place: Place, arrivals: Arrivals) -> None:
         self.number = number
         self.name = place.name
         self.greeting: Greeting | None = None

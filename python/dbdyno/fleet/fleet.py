@@ -9,14 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from queue import Queue
 from typing import IO
 
 from msgspec.structs import replace
 
 from dbdyno import engine
 from dbdyno.errors import DbdynoError
-from dbdyno.fleet.agents import WAITING_MAX, Agent, Arrived
+from dbdyno.fleet.agents import Agent, Arrivals
 from dbdyno.fleet.clocks import EXCHANGES, Offset, best
 from dbdyno.fleet.loading import RunningLoad
 from dbdyno.fleet.running import RunningFleet
@@ -41,7 +40,7 @@ class Fleet:
         self._places = places
         self._on_lost = on_lost
         self._has_equal_shares = has_equal_shares
-        self._arrivals: Queue[Arrived] = Queue(maxsize=WAITING_MAX)
+        self._arrivals = Arrivals()
         self.agents: list[Agent] = []
         self.offsets: list[Offset] = []
 

@@ -6,10 +6,9 @@ data is that of one host, and any other can continue the load if it is interrupt
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from queue import Queue
 
 from dbdyno.errors import DbdynoError
-from dbdyno.fleet.agents import Agent, Arrived
+from dbdyno.fleet.agents import Agent, Arrivals, Arrived
 from dbdyno.fleet.pulse import Pulse
 from dbdyno.model.frame import Failed, Loaded, Progress
 
@@ -20,7 +19,7 @@ class RunningLoad:
     Raises :class:`DbdynoError` for what the server refuses to any of them, and if one is lost.
     """
 
-    def __init__(self, agents: Sequence[Agent], arrivals: Queue[Arrived]) -> None:
+    def __init__(self, agents: Sequence[Agent], arrivals: Arrivals) -> None:
         self.rows = dict.fromkeys((agent.name for agent in agents), 0)
         """How many each agent has loaded, once all have."""
         self._agents = agents

@@ -9,14 +9,13 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from queue import Queue
 from typing import IO, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from dbdyno import engine
-from dbdyno.fleet.agents import Agent, Arrived
+from dbdyno.fleet.agents import Agent, Arrivals, Arrived
 from dbdyno.fleet.clocks import Drift, Offset
 from dbdyno.fleet.pulse import Pulse
 from dbdyno.model.frame import (
@@ -83,7 +82,7 @@ class RunningFleet:
         hands: Sequence[list[int]],
         agents: Sequence[Agent],
         offsets: Sequence[Offset],
-        arrivals: Queue[Arrived],
+        arrivals: Arrivals,
         goes_on_without: bool,
         log: IO[str],
     ) -> None:
@@ -206,12 +205,16 @@ class RunningFleet:
             yield from self._lose(part, arrived.end)
             return
         number, shift = part.agent.number, -part.offset.offset_ns
+        at = (shift, self._state.begin_ns, time.monotonic_ns())
         match arrived.frame:
             case PartInterval() as interval:
+                yield from _decoded(self._total.interval(number, at, arrived.raw))
                 part.last = interval
-                yield from _decoded(self._total.interval(number, shift, arrived.raw))
+                for slow in self._total.too_slow():
+                    self._parts[slow].agent.kill()
+                    yield from self._lose(self._parts[slow], "it is too far behind the others")
             case Activity():
-                yield from _decoded(self._total.activity(number, shift, arrived.raw))
+                yield from _decoded(self._total.activity(number, at, arrived.raw))
             case PartConnected():
                 part.is_connected = True
                 self._state.connecting.clear()
@@ -276,6 +279,7 @@ class RunningFleet:
             threads=sum(hello.threads for hello in hellos),
             processors=sum(hello.processors for hello in hellos),
             warnings=list(dict.fromkeys(warnings)),
+            workers=[part.agent.name for part in self._parts],
         )
 
     def _started(self) -> Started | None:

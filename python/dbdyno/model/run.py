@@ -168,6 +168,7 @@ class RunTables:
     failed = _TableOf(tables.FailedLatencies)
     connects = _TableOf(tables.Connects)
     lateness = _TableOf(tables.Lateness)
+    worker_intervals = _TableOf(tables.WorkerIntervals)
     script_buckets = _TableOf(tables.ScriptBuckets)
     service_buckets = _TableOf(tables.ServiceBuckets)
     statement_buckets = _TableOf(tables.StatementBuckets)

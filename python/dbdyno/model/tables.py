@@ -280,6 +280,31 @@ class Lateness(Latencies):
     """
 
 
+class WorkerIntervals(Latencies):
+    """One interval of one of the agents that shared the load (`--workers`), with response times.
+
+    An agent has no rows from when it was lost, or had ended. In other runs the table is empty.
+    """
+
+    worker = column(TEXT, "name of the agent, as in `workers[]` of the record")
+    time_s = column(F64, _INSTANT)
+    seconds = column(F64, "length")
+    completed_ok = column(U32, "transactions that ran to their end in this interval")
+    completed_committed = column(U32, "those of `completed_ok` that were committed: throughput")
+    completed_failed = column(U32, "transactions that failed in it")
+    in_flight = column(U32, "measured transactions that were in flight when the interval ended")
+    lateness_p99_ms = column(
+        F32,
+        "99th percentile of how late transactions were sent although a client was idle: the "
+        "agent's own delay, in an open loop; NULL if there were none",
+    )
+    cpu_us = column(U64, "user and system time of the agent")
+    waited_us = column(
+        U64, "for how long its threads were ready to run and had no CPU, added up over them"
+    )
+    paused_us = column(U64, "for how long it stood still: stopped, frozen or without CPU")
+
+
 class Buckets(OfInterval):
     """One coarse bucket of a distribution in one interval."""
 

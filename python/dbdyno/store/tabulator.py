@@ -43,6 +43,7 @@ class Tabulator:
                 self._tables[table] = TableBuilder(table)
         self._begin_ns: int | None = None
         self._unix_offset_ns = 0
+        self._workers: list[str] = []
         self.engine: dict[str, Any] = {}
 
     def take(self, all_frames: Iterable[frames.Frame | TelemetryFrame]) -> "Tabulator":
@@ -77,6 +78,7 @@ class Tabulator:
                 connection=0,
                 server=0,
             )
+        self._workers = frame.workers
         fields = msgspec.to_builtins(frame)
         self.engine["hello"] = fields | {"statements": len(frame.statements)}
 
@@ -140,6 +142,8 @@ class Tabulator:
             )
         for slow in frame.slowest:
             self._add_slow(frame.index, slow)
+        for part in frame.workers:
+            self._add_worker(frame.index, part)
 
     def _add_interval_row(self, frame: frames.Interval) -> None:
         of_engine = msgspec.structs.asdict(frame.engine)
@@ -172,6 +176,24 @@ class Tabulator:
             service = self._tables[tables.Services]
             service.add(interval=interval, script=number, **_latency(script.service))
             self._buckets[tables.ServiceBuckets].add(interval, number, script.service.buckets)
+
+    def _add_worker(self, interval: int, part: frames.WorkerInterval) -> None:
+        late_ns = part.lateness_p99_ns
+        self._tables[tables.WorkerIntervals].add(
+            interval=interval,
+            worker=self._workers[part.worker],
+            time_s=self._time_s(part.begin_ns),
+            seconds=(part.end_ns - part.begin_ns) / 1e9,
+            completed_ok=part.completed_ok,
+            completed_committed=part.completed_committed,
+            completed_failed=part.completed_failed,
+            in_flight=part.in_flight,
+            lateness_p99_ms=math.nan if late_ns is None else late_ns / 1e6,
+            cpu_us=part.cpu_us,
+            waited_us=part.waited_us,
+            paused_us=part.paused_us,
+            **_latency(part.response),
+        )
 
     def _add_slow(self, interval: int, slow: frames.SlowTransaction) -> None:
         steps = [{"statement": number, "ms": ns / 1e6} for number, ns in slow.statements]

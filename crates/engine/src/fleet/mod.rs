@@ -5,20 +5,51 @@
 //! is known, and the same for all instants that a part reports. Intervals are added up by the same
 //! code as those of an engine's lanes.
 
+mod pace;
+
 use crate::run::activity::Snapshots;
 use crate::run::parts::{Parts, Whole};
 use crate::run::shape_of;
-use dbdyno_hist::frame::{Activity, Connected, Frame, PartConnected, PartInterval};
-use dbdyno_hist::{self as hist, Collector, Doing, EngineUse};
+use dbdyno_hist::frame::{Activity, Connected, Frame, PartConnected, PartInterval, WorkerInterval};
+use dbdyno_hist::{self as hist, Collector, Doing, EngineUse, Shape};
 use dbdyno_load::{ClosedInterval, Phase};
 use dbdyno_model::{Nanos, Plan};
-use std::collections::BTreeMap;
+use pace::Pace;
 
-/// The difference of the clock of the whole and that of a part: what to add to the part's instants.
-pub type ClockShift = i64;
+/// Intervals that are kept for a part that is behind the others: each has histograms of all scripts
+/// and statements.
+const WAITING_MAX: usize = 300;
 
-/// What the parts of an interval used, by the interval's beginning and phase.
-type Used = BTreeMap<(Nanos, u8), (EngineUse, Nanos)>;
+/// When a report of a part arrived, by the clock of the whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The difference of the clock of the whole and that of the part: what to add to its instants.
+    pub shift: i64,
+    /// When the load began.
+    pub begin: Nanos,
+    /// The time now.
+    pub now: Nanos,
+}
+
+impl Arrival {
+    fn shifted(self, instant: u64) -> Nanos {
+        Nanos(instant.saturating_add_signed(self.shift))
+    }
+}
+
+/// What a part has summed up of an interval, and its switches of context.
+#[derive(Debug)]
+struct Summary {
+    of_worker: WorkerInterval,
+    used: EngineUse,
+}
+
+/// How many reports of each kind have come from a part.
+#[derive(Debug, Default)]
+struct Paces {
+    intervals: Pace<(Nanos, u8)>,
+    instants: Pace<Nanos>,
+}
 
 /// Adds up the reports of the parts of a run.
 pub struct Fleet {
@@ -26,10 +57,11 @@ pub struct Fleet {
     /// The clients of each part.
     clients: Vec<Vec<u32>>,
     connected: Vec<Option<PartConnected>>,
-    parts: Parts,
+    shape: Shape,
+    paces: Vec<Paces>,
+    parts: Parts<Summary>,
     snapshots: Snapshots,
     collector: Collector,
-    used: Used,
     last_end: Nanos,
 }
 
@@ -44,10 +76,11 @@ impl Fleet {
         Self {
             clients: threads.iter().map(clients_of).collect(),
             connected: threads.iter().map(|_| None).collect(),
+            shape,
+            paces: threads.iter().map(|_| Paces::default()).collect(),
             parts: Parts::new(shape, threads.len()),
             snapshots: Snapshots::new(plan.clients, threads.len()),
             collector: Collector::new(shape, duration),
-            used: Used::new(),
             last_end: Nanos::ZERO,
             plan,
         }
@@ -65,28 +98,50 @@ impl Fleet {
     pub fn interval(
         &mut self,
         part: usize,
-        shift: ClockShift,
-        interval: PartInterval,
+        arrival: Arrival,
+        mut interval: PartInterval,
     ) -> Result<Vec<Frame>, String> {
         let phase = Phase::named(&interval.phase).ok_or("a phase that does not exist")?;
-        let PartInterval { begin_ns, end_ns, mut tally, used, paused_ns, .. } = interval;
+        let begin = arrival.shifted(interval.begin_ns);
+        let end = arrival.shifted(interval.end_ns);
+        // Beside those of a length, one is cut short wherever a stage or a phase ends.
+        let cut = 2 * self.plan.stages.len() as u64;
+        let key = (begin, phase as u8);
+        self.paces[part].intervals.take(arrival, key, end, self.plan.interval_ns, cut)?;
+        let tally = &mut interval.tally;
+        if tally.scripts.len() != self.shape.scripts
+            || tally.statements.len() != self.shape.statements
+        {
+            return Err("numbers of other scripts and statements".into());
+        }
         for slow in &mut tally.slowest {
             for instant in [&mut slow.due, &mut slow.sent, &mut slow.done] {
-                *instant = shifted(instant.0, shift);
+                *instant = arrival.shifted(instant.0);
             }
         }
-        let (begin, end) = (shifted(begin_ns, shift), shifted(end_ns, shift));
-        let (sum, paused) = self.used.entry((begin, phase as u8)).or_default();
-        sum.cpu_us += used.cpu_us;
-        sum.voluntary_switches += used.voluntary_switches;
-        sum.involuntary_switches += used.involuntary_switches;
-        *paused = (*paused).max(Nanos(paused_ns));
-        self.parts.closed(part, ClosedInterval { phase, begin, end, tally: Box::new(tally) });
+        let of_worker = WorkerInterval::of(part, begin, end, &interval);
+        let summary = Summary { of_worker, used: interval.used };
+        let closed = ClosedInterval { phase, begin, end, tally: Box::new(interval.tally) };
+        self.parts.closed(part, closed, |_| summary);
         self.whole_intervals()
     }
 
-    /// What a part's clients were doing at an instant; returns the frames of whole instants.
-    pub fn activity(&mut self, part: usize, shift: ClockShift, activity: &Activity) -> Vec<Frame> {
+    /// The parts that are so far behind the others that these cannot be kept for them any longer.
+    pub fn too_slow(&self) -> Vec<usize> {
+        if self.parts.waiting() > WAITING_MAX { self.parts.awaited() } else { Vec::new() }
+    }
+
+    /// What a part's clients were doing at an instant; returns the frames of whole instants. An
+    /// error means that a part reports what no engine does.
+    pub fn activity(
+        &mut self,
+        part: usize,
+        arrival: Arrival,
+        activity: &Activity,
+    ) -> Result<Vec<Frame>, String> {
+        let at = arrival.shifted(activity.at_ns);
+        let step = self.plan.activity_interval_ns.unwrap_or(Nanos::MAX);
+        self.paces[part].instants.take(arrival, at, at, step, 0)?;
         let own = |&client: &u32| {
             let place = client as usize;
             let doing = activity.statements.get(2 * place..2 * place + 2)?;
@@ -94,10 +149,9 @@ impl Fleet {
             let doing = Doing(u16::from_le_bytes(doing.try_into().ok()?));
             Some((u64::from(client), doing, u32::from_le_bytes(backend.try_into().ok()?)))
         };
-        let at = shifted(activity.at_ns, shift);
         let clients = self.clients[part].iter().filter_map(own).collect();
         self.snapshots.add(part, vec![hist::Activity { at, clients }]);
-        self.whole_instants()
+        Ok(self.whole_instants())
     }
 
     /// A part is over: it has ended, or it is lost. Returns the frames that waited for it alone.
@@ -118,10 +172,18 @@ impl Fleet {
 
     fn whole_intervals(&mut self) -> Result<Vec<Frame>, String> {
         let mut frames = Vec::new();
-        while let Some(Whole { phase, begin, end, total, .. }) = self.parts.next_whole() {
-            let (used, paused) = self.used.remove(&(begin, phase as u8)).unwrap_or_default();
-            let interval =
+        while let Some(Whole { phase, begin, end, total, kept }) = self.parts.next_whole() {
+            let (mut used, mut paused_us) = (EngineUse::default(), 0);
+            for (_, Summary { of_worker, used: its }) in &kept {
+                used.cpu_us += its.cpu_us;
+                used.voluntary_switches += its.voluntary_switches;
+                used.involuntary_switches += its.involuntary_switches;
+                paused_us = paused_us.max(of_worker.paused_us);
+            }
+            let paused = Nanos::from_micros(paused_us);
+            let mut interval =
                 self.collector.interval(phase.name(), begin, end, &total, used, paused)?;
+            interval.workers = kept.into_iter().map(|(_, summary)| summary.of_worker).collect();
             frames.push(Frame::Interval(Box::new(interval)));
             frames.extend(self.collector.window(end).map(Frame::Window));
             self.last_end = end;
@@ -134,10 +196,6 @@ impl Fleet {
         let whole = self.snapshots.take_complete(|part| parts.is_over(part));
         whole.into_iter().map(Frame::Activity).collect()
     }
-}
-
-fn shifted(instant: u64, shift: ClockShift) -> Nanos {
-    Nanos(instant.saturating_add_signed(shift))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Several engines add up to what one engine would have reported, worked out by hand.
 
-use super::Fleet;
+use super::{Arrival, Fleet, WAITING_MAX};
 use crate::run::aggregator::tests::{SHAPE, plan};
 use dbdyno_hist::frame::{Activity, Frame, PartConnected, PartInterval};
 use dbdyno_hist::{Doing, EngineUse, Latencies, Tally, bars};
@@ -19,8 +19,14 @@ fn interval(phase: &str, [begin_ms, end_ms]: [u64; 2], took_us: &[u64], ok: u64)
     (tally.counters.due, tally.counters.started) = (ok, ok);
     (tally.counters.ok, tally.counters.committed) = (ok, ok);
     let used = EngineUse { cpu_us: 100, ..EngineUse::default() };
-    let span = (Nanos::from_millis(begin_ms), Nanos::from_millis(end_ms));
-    PartInterval::new(phase, span, tally, used, Nanos::from_millis(3))
+    let [begin_ns, end_ns] = [begin_ms, end_ms].map(|ms| Nanos::from_millis(ms).0);
+    let phase = phase.to_owned();
+    PartInterval { phase, begin_ns, end_ns, tally, used, waited_us: 7, paused_us: 3000 }
+}
+
+/// A minute after the beginning; the part's clock is so far behind.
+fn after_a_minute(shift: i64) -> Arrival {
+    Arrival { shift, begin: Nanos::ZERO, now: Nanos::from_secs(60) }
 }
 
 #[test]
@@ -28,10 +34,11 @@ fn percentiles_of_the_whole_are_those_of_all_samples() {
     let (one, other): (Vec<u64>, Vec<u64>) = ((1..=900).collect(), (5000..=5099).collect());
     let mut fleet = fleet();
     // The other's clock is 7 ms behind.
-    let first = fleet.interval(0, 0, interval("measure", [1000, 2000], &one, 900)).unwrap();
+    let first =
+        fleet.interval(0, after_a_minute(0), interval("measure", [1000, 2000], &one, 900)).unwrap();
     assert!(first.is_empty(), "the other part has not reported");
     let late = interval("measure", [993, 1993], &other, 100);
-    let frames = fleet.interval(1, 7_000_000, late).unwrap();
+    let frames = fleet.interval(1, after_a_minute(7_000_000), late).unwrap();
     let [Frame::Interval(whole)] = &frames[..] else { panic!("{frames:?}") };
     let mut all = Latencies::default();
     one.iter().chain(&other).for_each(|&us| all.record(Nanos::from_micros(us)));
@@ -48,12 +55,17 @@ fn percentiles_of_the_whole_are_those_of_all_samples() {
 #[test]
 fn what_a_lost_part_counted_stays_counted() {
     let mut fleet = fleet();
-    fleet.interval(0, 0, interval("measure", [0, 1000], &[5], 1)).unwrap();
+    fleet.interval(0, after_a_minute(0), interval("measure", [0, 1000], &[5], 1)).unwrap();
     let mut busy = interval("measure", [0, 1000], &[5, 5], 2);
     let counters = &mut busy.tally.counters;
     (counters.due, counters.started, counters.in_flight) = (3, 3, 1);
-    fleet.interval(1, 0, busy).unwrap();
-    assert!(fleet.interval(0, 0, interval("measure", [1000, 2000], &[5], 2)).unwrap().is_empty());
+    fleet.interval(1, after_a_minute(0), busy).unwrap();
+    assert!(
+        fleet
+            .interval(0, after_a_minute(0), interval("measure", [1000, 2000], &[5], 2))
+            .unwrap()
+            .is_empty()
+    );
     let frames = fleet.over(1).unwrap();
     let [Frame::Interval(whole)] = &frames[..] else { panic!("{frames:?}") };
     assert_eq!((whole.counters.ok, whole.scripts[0].response.count), (4, 1));
@@ -63,10 +75,10 @@ fn what_a_lost_part_counted_stays_counted() {
 #[test]
 fn counters_that_contradict_each_other_are_refused() {
     let mut fleet = fleet();
-    fleet.interval(0, 0, interval("measure", [0, 1000], &[5], 2)).unwrap();
-    let refused = fleet.interval(1, 0, interval("measure", [0, 1000], &[5], 1));
+    fleet.interval(0, after_a_minute(0), interval("measure", [0, 1000], &[5], 2)).unwrap();
+    let refused = fleet.interval(1, after_a_minute(0), interval("measure", [0, 1000], &[5], 1));
     assert!(refused.unwrap_err().contains("count(response) = ok"));
-    assert!(fleet.interval(0, 0, interval("holidays", [0, 1], &[], 0)).is_err());
+    assert!(fleet.interval(0, after_a_minute(0), interval("holidays", [0, 1], &[], 0)).is_err());
 }
 
 #[test]
@@ -84,8 +96,74 @@ fn clients_are_where_their_part_says() {
     // Each part sees only its own clients.
     let seen = |at: u64, clients: [(Doing, u32); 2]| Activity::new(Nanos(at), &clients);
     let away = (Doing::UNCONNECTED, 0);
-    assert!(fleet.activity(0, 0, &seen(100, [(Doing(4), 10), away])).is_empty());
-    let frames = fleet.activity(1, 30, &seen(70, [away, (Doing::IDLE, 11)]));
+    assert!(
+        fleet
+            .activity(0, after_a_minute(0), &seen(100, [(Doing(4), 10), away]))
+            .unwrap()
+            .is_empty()
+    );
+    let idle = seen(70, [away, (Doing::IDLE, 11)]);
+    let frames = fleet.activity(1, after_a_minute(30), &idle).unwrap();
     let [Frame::Activity(whole)] = &frames[..] else { panic!("{frames:?}") };
     assert_eq!(*whole, seen(100, [(Doing(4), 10), (Doing::IDLE, 11)]));
+}
+
+#[test]
+fn each_part_stands_beside_the_whole_by_the_common_clock() {
+    let mut fleet = fleet();
+    fleet.interval(0, after_a_minute(0), interval("measure", [0, 1000], &[5], 1)).unwrap();
+    let late = interval("measure", [993, 1993], &[80, 90, 90], 3);
+    let frames = fleet.interval(1, after_a_minute(-993_000_000), late).unwrap();
+    let [Frame::Interval(whole)] = &frames[..] else { panic!("{frames:?}") };
+    let found: Vec<_> = whole
+        .workers
+        .iter()
+        .map(|part| (part.worker, part.begin_ns, part.end_ns, part.response.count))
+        .collect();
+    assert_eq!(found, [(0, 0, 1_000_000_000, 1), (1, 0, 1_000_000_000, 3)]);
+    let slow = &whole.workers[1];
+    assert_eq!((slow.response.p50_ns / 1000, slow.cpu_us, slow.waited_us), (90, 100, 7));
+    assert!(slow.response.buckets.is_empty());
+    // One that is over reports nothing more.
+    fleet.over(1).unwrap();
+    let next = interval("measure", [1000, 2000], &[5], 2);
+    let frames = fleet.interval(0, after_a_minute(0), next).unwrap();
+    let [Frame::Interval(whole)] = &frames[..] else { panic!("{frames:?}") };
+    assert_eq!(whole.workers.iter().map(|part| part.worker).collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn what_no_engine_can_have_reported_by_now_is_refused() {
+    let at = |ms| interval("measure", [ms, ms + 1], &[], 0);
+    let refused = |mut fleet: Fleet, one| fleet.interval(0, after_a_minute(0), one).unwrap_err();
+    assert!(refused(fleet(), at(62_000)).contains("2.0 s ahead"));
+    let mut of_the_same_time = fleet();
+    of_the_same_time.interval(0, after_a_minute(0), at(0)).unwrap();
+    assert!(refused(of_the_same_time, at(0)).contains("of the same time again"));
+    let mut endless = fleet();
+    let why = (0..).find_map(|ms| endless.interval(0, after_a_minute(0), at(ms)).err());
+    // A minute in seconds, with what a clock may be ahead, what is cut short, and some.
+    assert_eq!(why.unwrap(), "80 reports of a time that has at most 79");
+    let mut other = at(0);
+    other.tally.statements.resize_with(SHAPE.statements + 1, Default::default);
+    assert!(refused(fleet(), other).contains("other scripts and statements"));
+    let instant = Activity::new(Nanos(5), &[]);
+    let refused = (0..20).find_map(|_| fleet().activity(0, after_a_minute(0), &instant).err());
+    assert!(refused.is_none(), "a few are always taken");
+}
+
+#[test]
+fn a_part_that_is_far_behind_is_known() {
+    let mut fleet = fleet();
+    let later = Arrival { now: Nanos::from_secs(3600), ..after_a_minute(0) };
+    for second in 0..=WAITING_MAX as u64 {
+        assert!(fleet.too_slow().is_empty());
+        let [begin, end] = [second, second + 1].map(|second| 1000 * second);
+        fleet.interval(1, later, interval("measure", [begin, end], &[], 0)).unwrap();
+    }
+    assert_eq!(fleet.too_slow(), [0]);
+    let frames = fleet.over(0).unwrap();
+    let whole = frames.iter().filter(|frame| matches!(frame, Frame::Interval(_))).count();
+    assert_eq!(whole, WAITING_MAX + 1);
+    assert!(fleet.too_slow().is_empty());
 }

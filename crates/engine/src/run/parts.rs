@@ -11,10 +11,13 @@ type Key = (Nanos, u8);
 
 /// An interval, as far as it has been reported.
 #[derive(Debug)]
-struct Partial {
+struct Partial<K> {
     phase: Phase,
     end: Nanos,
-    tallies: BTreeMap<usize, Box<Tally>>,
+    /// What was reported so far is added up at once: a tally of each part would be a hundred times
+    /// as large.
+    total: Tally,
+    reported: BTreeMap<usize, (Counters, K)>,
 }
 
 /// The state of a part.
@@ -28,25 +31,26 @@ struct Part {
 
 /// An interval that every part has reported, or has ended before.
 #[derive(Debug)]
-pub(crate) struct Whole {
+pub(crate) struct Whole<K> {
     pub(crate) phase: Phase,
     pub(crate) begin: Nanos,
     pub(crate) end: Nanos,
     /// What all parts counted.
     pub(crate) total: Tally,
-    /// What each part counted, by its number.
-    pub(crate) tallies: Vec<(usize, Box<Tally>)>,
+    /// What was kept of each part that reported it, by its number.
+    pub(crate) kept: Vec<(usize, K)>,
 }
 
-/// The parts of a run, and their intervals that are not whole yet.
+/// The parts of a run, and their intervals that are not whole yet; of what each counted in such an
+/// interval, a `K` is kept.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct Parts<K> {
     shape: Shape,
     states: Vec<Part>,
-    partial: BTreeMap<Key, Partial>,
+    partial: BTreeMap<Key, Partial<K>>,
 }
 
-impl Parts {
+impl<K> Parts<K> {
     /// So many parts, which count what this shape says.
     pub(crate) fn new(shape: Shape, count: usize) -> Self {
         let states = (0..count).map(|_| Part::default()).collect();
@@ -54,15 +58,23 @@ impl Parts {
     }
 
     /// A part has closed an interval.
-    pub(crate) fn closed(&mut self, part: usize, closed: ClosedInterval) {
-        let key = (closed.begin, closed.phase as u8);
-        let partial = self.partial.entry(key).or_insert_with(|| Partial {
-            phase: closed.phase,
-            end: closed.end,
-            tallies: BTreeMap::new(),
+    pub(crate) fn closed(
+        &mut self,
+        part: usize,
+        closed: ClosedInterval,
+        keep: impl FnOnce(Box<Tally>) -> K,
+    ) {
+        let ClosedInterval { phase, begin, end, tally } = closed;
+        let shape = self.shape;
+        let partial = self.partial.entry((begin, phase as u8)).or_insert_with(|| Partial {
+            phase,
+            end,
+            total: Tally::new(shape),
+            reported: BTreeMap::new(),
         });
-        partial.end = partial.end.max(closed.end);
-        partial.tallies.insert(part, closed.tally);
+        partial.end = partial.end.max(end);
+        partial.total.merge(&tally);
+        partial.reported.insert(part, (tally.counters, keep(tally)));
     }
 
     /// A part reports no more.
@@ -78,20 +90,31 @@ impl Parts {
         self.states.iter().all(|part| part.is_over)
     }
 
+    /// The number of intervals that wait for a part.
+    pub(crate) fn waiting(&self) -> usize {
+        self.partial.len()
+    }
+
+    /// The parts for which the first of these intervals waits.
+    pub(crate) fn awaited(&self) -> Vec<usize> {
+        let Some((_, first)) = self.partial.first_key_value() else { return Vec::new() };
+        let is_awaited =
+            |&part: &usize| !self.states[part].is_over && !first.reported.contains_key(&part);
+        (0..self.states.len()).filter(is_awaited).collect()
+    }
+
     /// The next interval that every part has reported, or has ended before.
-    pub(crate) fn next_whole(&mut self) -> Option<Whole> {
+    pub(crate) fn next_whole(&mut self) -> Option<Whole<K>> {
         let (&key, first) = self.partial.first_key_value()?;
         let is_in =
-            |(part, state): (usize, &Part)| state.is_over || first.tallies.contains_key(&part);
+            |(part, state): (usize, &Part)| state.is_over || first.reported.contains_key(&part);
         if !self.states.iter().enumerate().all(is_in) {
             return None;
         }
-        let Partial { phase, end, tallies } = self.partial.remove(&key)?;
-        let mut total = Tally::new(self.shape);
+        let Partial { phase, end, mut total, reported } = self.partial.remove(&key)?;
         for (part, state) in self.states.iter_mut().enumerate() {
-            if let Some(tally) = tallies.get(&part) {
-                state.counters = tally.counters;
-                total.merge(tally);
+            if let Some(&(counters, _)) = reported.get(&part) {
+                state.counters = counters;
             } else {
                 // Of a part that was lost, nobody will know how they ended.
                 let Counters { in_flight, unfinished, .. } = &mut state.counters;
@@ -99,6 +122,7 @@ impl Parts {
                 total.counters += state.counters;
             }
         }
-        Some(Whole { phase, begin: key.0, end, total, tallies: tallies.into_iter().collect() })
+        let kept = reported.into_iter().map(|(part, (_, kept))| (part, kept)).collect();
+        Some(Whole { phase, begin: key.0, end, total, kept })
     }
 }

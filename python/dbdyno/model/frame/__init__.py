@@ -19,6 +19,7 @@ from dbdyno.model.frame.measured import (
     ScriptInterval,
     SlowTransaction,
     WindowScript,
+    WorkerInterval,
     bucket_low_ns,
 )
 from dbdyno.model.frame.running import (
@@ -69,6 +70,7 @@ __all__ = [
     "Transactions",
     "Window",
     "WindowScript",
+    "WorkerInterval",
     "bucket_low_ns",
 ]
 

@@ -176,3 +176,24 @@ class WindowScript(Struct, frozen=True):
 
     response: bytes
     service: bytes | None
+
+
+class WorkerInterval(Struct, frozen=True):
+    """What one of the engines that share a load counted in an interval, by the common clock."""
+
+    worker: int
+    """Its place among the names in ``Hello.workers``."""
+    begin_ns: int
+    end_ns: int
+    completed_ok: int
+    completed_committed: int
+    completed_failed: int
+    in_flight: int
+    response: Distribution
+    """Of all scripts; without the coarse buckets."""
+    lateness_p99_ns: int | None
+    """Of the lateness of an open loop."""
+    cpu_us: int
+    waited_us: int
+    """For how long its threads were ready to run and had no CPU, added up."""
+    paused_us: int

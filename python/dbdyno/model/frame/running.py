@@ -14,6 +14,7 @@ from dbdyno.model.frame.measured import (
     ScriptInterval,
     SlowTransaction,
     WindowScript,
+    WorkerInterval,
 )
 
 
@@ -42,6 +43,8 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
     warnings: list[str]
     further_pids: list[int] = []
     """Processes of other engines on this host that share the load."""
+    workers: list[str] = []
+    """The names of the engines that share the load, if it is shared."""
 
 
 class Connecting(Struct, frozen=True, tag="connecting", tag_field="kind"):
@@ -101,6 +104,9 @@ class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
     rows: list[tuple[int, int]] = []
     """By statement ID: the rows that it returned, changed or found, and how many of its executions
     touched none; empty in frames of an older engine."""
+    workers: list[WorkerInterval] = []
+    """What each of the engines counted that share the load, if it is shared: those that have
+    ended, or are lost, are missing."""
 
     def __post_init__(self) -> None:
         """Older ones do not distinguish."""

@@ -33,13 +33,15 @@ type Complete = (Vec<Frame>, Vec<(usize, Box<Tally>)>);
 pub(super) struct Aggregator {
     reports_transactions: bool,
     collector: Collector,
-    /// What the lanes have counted.
-    parts: Parts,
+    /// What the lanes have counted, in tallies that return to them.
+    parts: Parts<Box<Tally>>,
     /// Whether other engines report the rest of the run, so that another process adds up all.
     is_shared: bool,
     snapshots: Snapshots,
     lanes: Vec<LaneState>,
     last_use: EngineUse,
+    /// How long its threads had waited for a processor, if it is a part of a load.
+    last_waited: Nanos,
     /// End of the last reported interval, and the phase it was in.
     last_end: Nanos,
     last_phase: Phase,
@@ -62,6 +64,7 @@ impl Aggregator {
             snapshots: Snapshots::new(plan.clients, lanes),
             lanes: (0..lanes).map(|_| LaneState::default()).collect(),
             last_use: usage::so_far(),
+            last_waited: Nanos::ZERO,
             last_end: Nanos::ZERO,
             last_phase: Phase::Warmup,
             interrupted: false,
@@ -74,10 +77,11 @@ impl Aggregator {
     /// What the process has used for connecting is not part of the load.
     pub(super) fn load_begins(&mut self) {
         self.last_use = usage::so_far();
+        self.waited();
     }
 
     pub(super) fn closed(&mut self, lane: u32, closed: ClosedInterval) {
-        self.parts.closed(lane as usize, closed);
+        self.parts.closed(lane as usize, closed, |tally| tally);
     }
 
     /// Adds what one lane's clients were doing; returns the frames of the instants for which all
@@ -110,8 +114,15 @@ impl Aggregator {
         self.parts.next_whole().map(|whole| self.complete(whole)).transpose()
     }
 
-    fn complete(&mut self, whole: Whole) -> Result<Complete, EngineError> {
-        let Whole { phase, begin, end, total, tallies } = whole;
+    /// How long threads waited for a processor since this was last asked; of a part of a load, which
+    /// may be on a machine that nothing else observes.
+    fn waited(&mut self) -> Nanos {
+        let so_far = if self.is_shared { usage::waited_so_far() } else { Nanos::ZERO };
+        so_far - std::mem::replace(&mut self.last_waited, so_far)
+    }
+
+    fn complete(&mut self, whole: Whole<Box<Tally>>) -> Result<Complete, EngineError> {
+        let Whole { phase, begin, end, total, kept: tallies } = whole;
         let now_used = usage::so_far();
         let used = usage::between(std::mem::replace(&mut self.last_use, now_used), now_used);
         let paused = self.pauses.take(begin, end);
@@ -122,7 +133,15 @@ impl Aggregator {
         (self.last_end, self.last_phase) = (end, phase);
         let window = self.collector.window(end);
         if self.is_shared {
-            let part = PartInterval::new(phase.name(), (begin, end), total, used, paused);
+            let part = PartInterval {
+                phase: phase.name().to_owned(),
+                begin_ns: begin.0,
+                end_ns: end.0,
+                tally: total,
+                used,
+                waited_us: self.waited().0 / 1000,
+                paused_us: paused.0 / 1000,
+            };
             return Ok((vec![Frame::PartInterval(Box::new(part))], tallies));
         }
         let mut frames = Vec::new();
