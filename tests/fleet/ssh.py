@@ -73,9 +73,13 @@ class SshServer:
         """Return what ``--workers`` says for so many hosts."""
         return ",".join(f"ssh:h{number + 1}{self.dbdyno}" for number in range(count))
 
-    def sessions(self) -> list[int]:
-        """Return the processes of the servers beside themselves, one or two for each session."""
-        pids = [process.pid for process in self.processes]
+    def sessions(self, host: int | None = None) -> list[int]:
+        """Return the processes of the servers beside themselves, one or two for each session.
+
+        With the index of a host, those on it.
+        """
+        servers = self.processes if host is None else [self.processes[host]]
+        pids = [process.pid for process in servers]
         children = [Path(f"/proc/{pid}/task/{pid}/children").read_text().split() for pid in pids]
         return [int(child) for of_one in children for child in of_one]
 

@@ -52,6 +52,7 @@ FAULTS = {
     "shared loads": {
         "an agent of a shared load is killed",
         "an agent of a shared load falls silent",
+        "one host of a shared load cannot reach the server, or is refused by it",
         "dbdyno is killed while agents share its load",
         "what should be an agent is none, or of another build",
     },

@@ -12,8 +12,8 @@ from dbdyno.fleet.agents import Agent
 from dbdyno.watch import Watch
 
 EVERY_S = 0.25
-SILENCE_MAX_S = 1.75
-"""An agent that left questions unanswered for so long is lost: 2 s after its last sign of life."""
+SILENCE_MAX_S = 1.5
+"""An agent that left questions unanswered for so long is lost: within 2 s of falling silent."""
 
 
 class Pulse(Watch):
