@@ -20,6 +20,8 @@ from tests.support.patience import wait_until
 RAY = Path(sys.executable).with_name("ray")
 # What integrations/ray has, but for the health checks: on a busy host, a test's nodes are slow.
 SETTINGS = {"RAY_worker_niceness": "0"}
+# However the tests end; Ray's own children end with it.
+WITH_US = ("setpriv", "--pdeathsig", "KILL")
 OBJECTS_BYTES = 80 * 2**20  # about the least that Ray accepts
 
 
@@ -87,6 +89,7 @@ class RayCluster:
         with log.open("wb") as file:
             process = subprocess.Popen(
                 [
+                    *WITH_US,
                     *before,
                     RAY,
                     "start",

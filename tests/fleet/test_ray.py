@@ -1,6 +1,10 @@
 """Agents on the nodes of a Ray cluster: a real one, whose nodes are lost as nodes are."""
 
 import contextlib
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +22,7 @@ from tests.engine.running import plan_for, times
 from tests.fleet.ray import RayCluster
 from tests.fleet.test_fleet import (
     INSERT,
+    ROOT,
     alone,
     begun,
     kill_a_controller,
@@ -27,6 +32,7 @@ from tests.fleet.test_fleet import (
     table,
 )
 from tests.support.patience import wait_until
+from tests.support.rights import network_namespaces
 
 __all__ = ["table"]  # a fixture
 
@@ -102,7 +108,7 @@ def test_credentials_pass_ray_by(cluster, local, log):
             for number in range(len(cluster.processes)):
                 for process in cluster.processes_of(number):
                     with contextlib.suppress(FileNotFoundError):  # others come and go
-                        name = Path(f"/proc/{process}/comm").read_text().strip()
+                        name = name_of(process)
                         name = "agent" if "dbdyno/agent.py" in command_of(process) else name
                         if name in ("gcs_server", "raylet", "agent"):
                             found[name] = found.get(name, False) or is_in_memory(process)
@@ -116,6 +122,10 @@ def test_credentials_pass_ray_by(cluster, local, log):
             written[path.name] = path.read_bytes()
     assert any(name.startswith("worker-") for name in written)
     assert [name for name, content in written.items() if SECRET.encode() in content] == []
+
+
+def name_of(process: int) -> str:
+    return Path(f"/proc/{process}/comm").read_text().strip()
 
 
 def is_in_memory(process: int) -> bool:
@@ -146,7 +156,7 @@ def test_a_cluster_without_enough_nodes_is_refused(cluster):
 
 
 def test_lost_nodes_are_lost_workers(local, log):
-    """All processes of a node are killed, then those of all others."""
+    """The raylet of a node is killed, then all processes of the others."""
     plan = plan_for(
         local.endpoint(), "select 1;", clients=2, threads=2, seconds=60, interval_ns=200_000_000
     )
@@ -155,7 +165,7 @@ def test_lost_nodes_are_lost_workers(local, log):
 
         def kill(fleet: Fleet, frame: Frame) -> None:
             if isinstance(frame, Interval) and frame.completed_ok and len(alive) == 3:
-                cluster.kill(alive.pop(0))
+                kill_raylet(cluster, alive.pop(0))
             elif isinstance(frame, Note) and "was lost after" in frame.text:
                 while alive:
                     cluster.kill(alive.pop(0))
@@ -166,6 +176,53 @@ def test_lost_nodes_are_lost_workers(local, log):
     first, second = sorted(part.lost_at_s for part in running.workers())
     assert first < second
     wait_until(lambda: local.backends() == [], "the end of the load")
+
+
+def kill_raylet(cluster: RayCluster, number: int) -> None:
+    """Kill the raylet of a node alone: Ray ends what it has started there."""
+    (raylet,) = (its for its in cluster.processes_of(number) if name_of(its) == "raylet")
+    os.kill(raylet, signal.SIGKILL)
+
+
+def test_a_killed_raylet_ends_the_run(cluster, local, log):
+    """The cluster has one node fewer then: this is the last test that uses it."""
+    killed: list[bool] = []
+
+    def kill(_fleet: Fleet, frame: Frame) -> None:
+        if isinstance(frame, Interval) and frame.completed_ok and not killed:
+            killed.append(True)
+            kill_raylet(cluster, 2)
+
+    changes = {"clients": 2, "threads": 2, "seconds": 60, "interval_ns": 200_000_000}
+    plan = plan_for(local.endpoint(), "select 1;", **changes)
+    frames, running = shared("ray:*2", plan, log, kill)
+    (done,) = of_kind(Done, frames)
+    (lost,) = (part for part in running.workers() if part.lost_at_s is not None)
+    assert (done.end, done.reason) == ("aborted", f"worker {lost.name} was lost: {lost.why_lost}")
+    wait_until(lambda: local.backends() == [], "the end of the load")
+    wait_until(lambda: free(cluster), "the end of the agents")
+
+
+@network_namespaces
+def test_a_cluster_that_nobody_reaches_needs_no_token():
+    """Of a host without any network, each address is one of loopback."""
+    program = "from tests.fleet.test_ray import use_without_token; use_without_token()"
+    apart = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+    ended = subprocess.run(
+        [*apart, sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def use_without_token() -> None:
+    """Start a cluster without a token, and ask for an agent on it."""
+    with known(RayCluster(1, has_token=False)):
+        (found,) = examined(worker_list("ray:").places())
+    assert found.problem == "", found.problem
 
 
 def test_a_cluster_without_a_token_is_refused():
