@@ -5,6 +5,12 @@
 import { makeExplorable } from "./explorable";
 import { formatValue } from "./format";
 
+interface Worker {
+  name: string;
+  tps: number;
+  p99_ms: number | null;
+}
+
 interface Interval {
   interval: number;
   phase: string;
@@ -16,9 +22,12 @@ interface Interval {
   p99_ms: number | null;
   max_ms: number | null;
   in_flight: number;
+  workers: Worker[];
 }
 
 const POINTS_MAX = 240;
+const WORKERS_MAX = 24;
+const SVG = "http://www.w3.org/2000/svg";
 const NOW_EVERY_MS = 5_000;
 const SILENCE_MS = 8_000;
 const ASK_EVERY_MS = 2_000;
@@ -27,6 +36,7 @@ const run = document.body.dataset["run"] ?? "";
 const main = document.querySelector("main");
 const said = document.querySelector("[data-said]");
 const points: Interval[] = [];
+const cells = new Map<string, HTMLElement>();
 let asked_ms = 0;
 let shown = -1;
 let heard_ms = performance.now();
@@ -43,6 +53,55 @@ function show(interval: Interval): void {
   write("in_flight", String(interval.in_flight));
   draw("tps", (one) => one.tps);
   draw("p99_ms", (one) => one.p99_ms);
+  showWorkers(interval);
+}
+
+// Each worker has a cell with both curves, all on one scale: one that is lost shows where its curves end.
+function showWorkers(last: Interval): void {
+  const place = document.querySelector("[data-workers]");
+  for (const { name } of last.workers) {
+    if (!place || cells.has(name) || cells.size === WORKERS_MAX) continue;
+    const cell = document.createElement("div");
+    cell.append(document.createElement("b"), curve("series"), curve("series late"), document.createElement("p"));
+    cell.firstElementChild?.append(name);
+    cell.dataset["worker"] = name;
+    cells.set(name, cell);
+    place.append(cell);
+  }
+  const all = points.flatMap((one) => one.workers);
+  const most_tps = Math.max(...all.map((one) => one.tps), 1e-9);
+  const most_ms = Math.max(...all.map((one) => one.p99_ms ?? 0), 1e-9);
+  for (const [name, cell] of cells) {
+    const own = points.map((one) => one.workers.find((worker) => worker.name === name));
+    const now = own[own.length - 1];
+    const [rates, times] = cell.querySelectorAll("polyline");
+    rates?.setAttribute("points", line(own.map((one) => one?.tps ?? null), most_tps));
+    times?.setAttribute("points", line(own.map((one) => one?.p99_ms ?? null), most_ms));
+    const isLost = !now && last.phase !== "drain";
+    cell.classList.toggle("lost", isLost);
+    const words = cell.querySelector("p");
+    if (now && words) words.textContent = `${formatValue(now.tps, "tps")} TPS, p99 ${formatValue(now.p99_ms, "ms")}`;
+    if (isLost && words) words.textContent = "lost";
+  }
+}
+
+function curve(style: string): SVGElement {
+  const box = document.createElementNS(SVG, "svg");
+  const shape = document.createElementNS(SVG, "polyline");
+  shape.setAttribute("class", style);
+  for (const [name, value] of [["viewBox", "0 0 100 42"], ["preserveAspectRatio", "none"], ["aria-hidden", "true"]] as const)
+    box.setAttribute(name, value);
+  box.append(shape);
+  return box;
+}
+
+// The points of a curve that is stretched over its box; nothing where there is no value.
+function line(values: readonly (number | null)[], most: number): string {
+  const at = values.flatMap((value, place) => {
+    const x = (place / Math.max(values.length - 1, 1)) * 100;
+    return value === null ? [] : [`${x.toFixed(2)},${(40 - (value / most) * 38).toFixed(2)}`];
+  });
+  return at.join(" ");
 }
 
 function write(name: string, text: string): void {
@@ -54,11 +113,7 @@ function write(name: string, text: string): void {
 function draw(name: string, value: (one: Interval) => number | null): void {
   const curve = document.querySelector(`[data-curve="${name}"]`);
   const most = Math.max(...points.map((one) => value(one) ?? 0), 1e-9);
-  const at = points.map((one, place) => {
-    const x = (place / Math.max(points.length - 1, 1)) * 100;
-    return `${x.toFixed(2)},${(40 - ((value(one) ?? 0) / most) * 38).toFixed(2)}`;
-  });
-  curve?.setAttribute("points", at.join(" "));
+  curve?.setAttribute("points", line(points.map((one) => value(one) ?? 0), most));
 }
 
 async function part(path: string): Promise<Document | undefined> {

@@ -1,13 +1,23 @@
 """What about the agents of a load weakens its numbers, by hand."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
-from dbdyno.analysis.workers import TRANSACTIONS_MIN, worker_doubts, worker_records
+from dbdyno.analysis.workers import (
+    TRANSACTIONS_MIN,
+    by_number,
+    starved_workers,
+    worker_doubts,
+    worker_lines,
+    worker_records,
+)
 from dbdyno.engine import histogram_bars, histogram_merge, histogram_quantiles
 from dbdyno.model.record import Latency, WorkerRecord
-from dbdyno.model.run import Histograms
+from dbdyno.model.run import Histograms, Run
+from dbdyno.model.tables import WorkerIntervals
 from dbdyno.model.worker import WorkerPart
 
 HISTOGRAMS = Histograms(histogram_quantiles, histogram_merge, histogram_bars)
@@ -93,3 +103,64 @@ def test_what_shows_no_effect_of_a_host():
     assert doubts(*near, record("few", 9.0, 9.0, TRANSACTIONS_MIN - 1)) == []
     quick = [record("a", 0.01, 0.02), record("b", 0.01, 0.02)]
     assert doubts(*quick, record("c", 0.03, 0.06)) == [], "less than a tenth of a millisecond"
+
+
+def run_of(*rows: tuple[str, int, dict[str, float]]) -> Run:
+    """Two intervals of the warm-up and the measurement; a row says which agent saw what in which."""
+    columns = {
+        name: np.array(
+            [
+                {"worker": worker, "interval": interval}.get(name, its.get(name, 0.0))
+                for worker, interval, its in rows
+            ],
+            dtype=kind.numpy,
+        )
+        for name, kind in WorkerIntervals.schema.items()
+    }
+    columns["seconds"] = np.ones(len(rows))
+    intervals = SimpleNamespace(
+        interval=np.array([0, 1]), seconds=np.ones(2), phase=np.array(["warmup", "measure"])
+    )
+    found = SimpleNamespace(worker_intervals=WorkerIntervals(columns), intervals=intervals, kept={})
+    return cast("Run", found)
+
+
+def test_lines_are_by_name_and_have_gaps_where_nothing_was_reported():
+    lines = worker_lines(
+        run_of(
+            ("local-10", 0, {"completed_committed": 5, "p99_ms": 1.5}),
+            ("local-9", 0, {"completed_committed": 7, "cpu_us": 9e5}),
+            ("local-9", 1, {"completed_committed": 8, "cpu_us": 1e5}),
+        )
+    )
+    assert lines.names == ["local-9", "local-10"]
+    np.testing.assert_array_equal(lines.tps, [[7, 8], [5, np.nan]])
+    np.testing.assert_array_equal(lines.p99_ms, [[0, 0], [1.5, np.nan]])
+    assert lines.cpu_s.tolist() == [0.1, 0.0]  # the warm-up is no measurement
+    assert sorted(["h2-10", "h2-9", "h10"], key=by_number) == ["h2-9", "h2-10", "h10"]
+
+
+def test_one_that_waits_for_a_processor_much_longer_than_the_others_is_a_doubt():
+    def waiting(*shares: float) -> list[str]:
+        names = [f"local-{number}" for number in range(1, len(shares) + 1)]
+        records = worker_records([part(name, threads=2) for name in names], HISTOGRAMS)
+        rows = [
+            (name, 1, {"waited_us": 2e6 * share}) for name, share in zip(names, shares, strict=True)
+        ]
+        return list(starved_workers(run_of(*rows), records))
+
+    assert not waiting(0.2, 0.01, 0.01)  # too little
+    assert not waiting(0.4, 0.3, 0.25)  # all of them: the server shares their host
+    (doubt,) = waiting(0.1, 0.6, 0.1)
+    assert doubt.startswith("worker starved: the threads of local-2 were ready to run and had no")
+
+
+def test_one_that_stood_still_is_a_doubt_by_name():
+    run = run_of(("local-1", 1, {}), ("local-2", 1, {"paused_us": 4e5}))
+    (doubt,) = starved_workers(run, worker_records([part(), part("local-2")], HISTOGRAMS))
+    assert doubt.startswith("worker paused: local-2 itself stood still for 0.4 s")
+
+
+def test_a_load_that_was_not_shared_has_no_lines():
+    assert not worker_lines(run_of()).names
+    assert not list(starved_workers(run_of(), []))

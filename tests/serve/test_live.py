@@ -3,6 +3,8 @@
 import http.client
 import itertools
 import json
+import os
+import signal
 import socket
 from collections import Counter
 from contextlib import closing, contextmanager
@@ -10,6 +12,7 @@ from contextlib import closing, contextmanager
 from dbdyno.serve.listening import CONNECTIONS_MAX
 from dbdyno.serve.live import STREAMS_MAX
 from dbdyno.store.listing import run_folders
+from tests.fleet.test_runs import agents_of
 from tests.run.test_end_to_end import begin
 from tests.serve.conftest import Served
 from tests.support.patience import PATIENCE_S, wait_until
@@ -205,6 +208,45 @@ def test_a_page_whose_events_are_held_back_asks_for_the_intervals(served, databa
         process.terminate()
         page.wait_for_selector(".live", state="detached")
         assert page.complaints == []
+
+
+def test_the_page_shows_each_worker_and_where_one_was_lost(served, database, visit, axe):
+    shared = ("-c", "3", "--telemetry", "off", "--workers", "local*3", "--on-lost", "continue")
+    with running(database, 600, shared) as (process, name):
+        pages = [visit(served.url, *size) for size in ((1440, "light"), (390, "dark"))]
+        for page in pages:
+            page.goto(f"http://{served.place}/runs/{name}")
+            curve = "document.querySelector('[data-worker=local-3] polyline').points.length"
+            page.wait_for_selector("[data-worker=local-3]")
+            wait_until(lambda page=page, curve=curve: page.evaluate(curve) > 2, "a curve")
+            names = page.locator("[data-worker] b").all_inner_texts()
+            assert names == ["local-1", "local-2", "local-3"]
+        os.kill(agents_of(process)[1], signal.SIGKILL)
+        for page in pages:
+            lost = page.locator("[data-worker].lost")
+            lost.wait_for()
+            assert lost.inner_text().split() == ["local-2", "lost"]
+            ends = "document.querySelector('[data-worker={}] polyline').points.length"
+            wait_until(
+                lambda page=page, ends=ends: (
+                    page.evaluate(ends.format("local-2")) < page.evaluate(ends.format("local-1"))
+                ),
+                "an end before the other's",
+            )
+            width = page.viewport_size["width"]
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            found = page.evaluate(axe + "\n;axe.run('.live').then((found) => found.violations)")
+            assert [(fault["id"], fault["nodes"][0]["html"]) for fault in found] == [], width
+        process.terminate()
+        for page in pages:
+            page.wait_for_selector(".live", state="detached")
+            assert page.locator("#workers-p99-chart svg:visible").is_visible()
+            assert "until " in page.locator("#workers-throughput-chart").inner_text()
+            assert (
+                page.evaluate("document.documentElement.scrollWidth")
+                == (page.viewport_size["width"])
+            )
+            assert page.complaints == []
 
 
 def test_the_page_of_a_run_reads_without_scripts(served, database, visit):

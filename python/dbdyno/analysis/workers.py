@@ -1,11 +1,18 @@
 """The agents that shared a load: what each did, and whether one of them differs from the others."""
 
+import re
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
 from dbdyno.analysis.series.distributions import latency_of
-from dbdyno.formatting import milliseconds, seconds
+from dbdyno.analysis.series.timeline import are_whole
+from dbdyno.analysis.statistics.estimate import Series, median
+from dbdyno.formatting import milliseconds, percent, seconds
 from dbdyno.model.record import WorkerRecord
-from dbdyno.model.run import Histograms
+from dbdyno.model.run import Histograms, Run, once
 from dbdyno.model.worker import WorkerPart
 
 TRANSACTIONS_MIN = 1000
@@ -15,6 +22,10 @@ APART = {"p50": 1.5, "p99": 2.0}
 LEAST_MS = 0.1
 """A smaller difference is none."""
 SKEW_MAX_NS = 5_000_000
+STARVED_MIN = 0.25
+"""Of the time: threads that wait so long for a CPU send late, and see answers late."""
+STARVED_BEYOND = 2.0
+"""All agents wait where a server takes the CPUs: one that is starved waits this much longer."""
 
 
 def worker_records(parts: Sequence[WorkerPart], histograms: Histograms) -> list[WorkerRecord]:
@@ -85,3 +96,90 @@ def _host_effects(records: Sequence[WorkerRecord]) -> Iterator[str]:
                     f"{milliseconds(nearest)}"
                 )
                 break
+
+
+class WorkerLines(Struct, frozen=True):
+    """The numbers of each agent over the whole intervals of a run: rows are agents, by name.
+
+    NaN where an agent reported nothing: it was lost, or had ended.
+    """
+
+    names: list[str]
+    tps: NDArray[np.float64]
+    p99_ms: NDArray[np.float64]
+    is_measured: NDArray[np.bool_]
+    """By interval: whether it is of the measured part."""
+    waited_s: Series
+    """By agent: for how long its threads had no CPU while it measured, added up over them."""
+    cpu_s: Series
+    paused_s: Series
+    measured_s: Series
+
+
+@once
+def worker_lines(run: Run) -> WorkerLines:
+    """Return the numbers of all agents; no rows if the load was not shared."""
+    table, intervals = run.worker_intervals, run.intervals
+    is_shown = are_whole(intervals.seconds)
+    shown = intervals.interval[is_shown]
+    names = sorted(set(table.worker.tolist()), key=by_number)
+    row_of = {name: row for row, name in enumerate(names)}
+    rows = np.array([row_of[name] for name in table.worker], dtype=int)
+    places = np.searchsorted(shown, table.interval)
+    is_in = np.isin(table.interval, shown)
+    tps, p99_ms = (np.full((len(names), len(shown)), np.nan) for _ in range(2))
+    seconds_long = np.maximum(table.seconds, 1e-9)
+    tps[rows[is_in], places[is_in]] = (table.completed_committed / seconds_long)[is_in]
+    p99_ms[rows[is_in], places[is_in]] = table.p99_ms[is_in]
+    measured = intervals.interval[intervals.phase == "measure"]
+    counts = np.isin(table.interval, measured)
+
+    def total(values: Series) -> Series:
+        summed: Series = np.bincount(rows[counts], values[counts], minlength=len(names)).astype(
+            float
+        )
+        return summed
+
+    return WorkerLines(
+        names=names,
+        tps=tps,
+        p99_ms=p99_ms,
+        is_measured=intervals.phase[is_shown] == "measure",
+        waited_s=total(table.waited_us / 1e6),
+        cpu_s=total(table.cpu_us / 1e6),
+        paused_s=total(table.paused_us / 1e6),
+        measured_s=total(table.seconds),
+    )
+
+
+def by_number(name: str) -> list[str | int]:
+    """Order names as people do: ``local-10`` follows ``local-9``."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+
+
+def starved_workers(run: Run, records: Sequence[WorkerRecord]) -> Iterator[str]:
+    """Yield which agents stood still, or had no CPU, while the others had.
+
+    Another host is not observed: its agent says of itself how long it was kept from working.
+    """
+    lines = worker_lines(run)
+    threads = {record.name: record.threads for record in records}
+    shares = [
+        waited_s / measured_s / threads[name] if measured_s else 0.0
+        for name, waited_s, measured_s in zip(
+            lines.names, lines.waited_s.tolist(), lines.measured_s.tolist(), strict=True
+        )
+    ]
+    typical = median(np.array(shares)) if shares else 0.0
+    for name, share, paused_s in zip(lines.names, shares, lines.paused_s.tolist(), strict=True):
+        if paused_s:
+            yield (
+                f"worker paused: {name} itself stood still for {paused_s:.1f} s: it was stopped, "
+                "or had no CPU; the numbers include that time"
+            )
+        elif share >= STARVED_MIN and share > STARVED_BEYOND * typical:
+            yield (
+                f"worker starved: the threads of {name} were ready to run and had no CPU for "
+                f"{percent(share)} of the time, those of the median worker for {percent(typical)}: "
+                "its response times include that"
+            )

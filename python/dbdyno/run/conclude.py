@@ -22,7 +22,7 @@ from dbdyno.analysis.series.totals import scripts_rate
 from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.analysis.waits.processor_time import CPU_TIMES
-from dbdyno.analysis.workers import worker_doubts, worker_records
+from dbdyno.analysis.workers import starved_workers, worker_doubts, worker_records
 from dbdyno.databases.durability import LOST_MAX_MS, MEANING
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
@@ -115,6 +115,7 @@ class EndedRun:
                 *(watch.doubts if watch else []),
                 *(self.way.doubts() if self.way else []),
                 *worker_doubts(parts, workers),
+                *starved_workers(recording, workers),
                 *(
                     f"the event {one.event} failed: {one.error}"
                     for one in self.measured.failovers

@@ -1,13 +1,24 @@
 """The measurement intervals of a run as objects, for streams and for programs."""
 
 import math
+from collections import defaultdict
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.workers import by_number
 from dbdyno.model.run import Run
 from dbdyno.model.tables import rows
+
+
+class WorkerResult(Struct, frozen=True, kw_only=True):
+    """What one of the agents that share the load counted in an interval."""
+
+    name: str
+    tps: float
+    p99_ms: float | None
 
 
 class IntervalResult(Struct, frozen=True, kw_only=True):
@@ -28,6 +39,8 @@ class IntervalResult(Struct, frozen=True, kw_only=True):
     in_flight: int
     waiting: int
     """Transactions that were due and not started when the interval ended."""
+    workers: list[WorkerResult] = []
+    """Each agent, by name, if several share the load; one that is lost is missing."""
 
 
 class Intervals(Struct, frozen=True, kw_only=True):
@@ -53,11 +66,28 @@ def intervals_of(run: Run, since: int = -1) -> Intervals:
         "in_flight": table.in_flight,
         "waiting": table.waiting,
     }
+    workers = _workers(run, since)
     found = [
-        IntervalResult(**{name: _known(value) for name, value in zip(columns, row, strict=True)})
+        IntervalResult(
+            **{name: _known(value) for name, value in zip(columns, row, strict=True)},
+            workers=workers.get(row[0], []),
+        )
         for row in rows(*(column[first:] for column in columns.values()))
     ]
     return Intervals(run_id=run.record.run_id, intervals=found)
+
+
+def _workers(run: Run, since: int) -> dict[int, list[WorkerResult]]:
+    """What each agent counted, by the numbers of intervals."""
+    table = run.worker_intervals
+    table = table.where(table.interval > since)
+    found = defaultdict[int, list[WorkerResult]](list)
+    tps = table.completed_committed / np.maximum(table.seconds, 1e-9)
+    for interval, name, rate, p99_ms in rows(table.interval, table.worker, tps, table.p99_ms):
+        found[interval].append(WorkerResult(name=name, tps=rate, p99_ms=_known(p99_ms)))
+    for of_interval in found.values():
+        of_interval.sort(key=lambda worker: by_number(worker.name))
+    return found
 
 
 def _known(value: Any) -> Any:
