@@ -10,6 +10,7 @@ from functools import partial
 from bench import (
     ceiling,
     compare_command,
+    fleet,
     footprint,
     home,
     loading,
@@ -87,6 +88,7 @@ def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str
         **{one.name: partial(loading.measure, report, pairs, one) for one in loading.LOADINGS},
         "footprint": lambda at: footprint.measure(report, at.server, options.io),
         "home": lambda at: home.measure(report, at.server),
+        fleet.NAME: lambda at: fleet.measure(report, at.server),
         "page": lambda at: watched.measure(report, at.server),
         "telemetry": lambda at: telemetry.measure(report, at.server, at.socket),
         "profile": lambda at: profile_cost.measure(report, at.server, at.socket),

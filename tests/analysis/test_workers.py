@@ -106,7 +106,7 @@ def test_what_shows_no_effect_of_a_host():
 
 
 def run_of(*rows: tuple[str, int, dict[str, float]]) -> Run:
-    """Two intervals of the warm-up and the measurement; a row says which agent saw what in which."""
+    """An interval of the warm-up and one measured; a row says which agent saw what in which."""
     columns = {
         name: np.array(
             [
