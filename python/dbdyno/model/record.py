@@ -294,6 +294,9 @@ class FailoverRecord(Struct, frozen=True, kw_only=True):
     lost_ms: float | None = None
     """For how long before the server was gone commits were lost: since the first that is
     missing."""
+    loss_allowed_ms: float | None = None
+    """For how long before that the settings allow commits to be lost: 0 if none may be, None if
+    they promise nothing."""
 
 
 class ScriptRecord(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.analysis.waits.processor_time import CPU_TIMES
 from dbdyno.analysis.workers import starved_workers, worker_doubts, worker_records
-from dbdyno.databases.durability import LOST_MAX_MS, MEANING
+from dbdyno.databases.durability import MEANING
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
 from dbdyno.formatting import counted, milliseconds, size
@@ -44,6 +44,7 @@ from dbdyno.store.writer import RunWriter
 from dbdyno.workloads.audit import audited
 
 ROOM_MIN_BYTES = 16 * 2**20
+FOLLOWED = "by its settings, a commit waits until the standby has received it"
 """The size of PostgreSQL's WAL files. InnoDB's tables grow by a quarter of that."""
 
 
@@ -65,7 +66,7 @@ class EndedRun:
         isolation = self.ready.record.isolation
         level = isolation.level if isolation else None
         promise, failovers = self.ready.record.server["promise"], self.measured.failovers
-        may_lose = any(promise != "full" or is_promotion(one) for one in failovers)
+        may_lose = any(one.loss_allowed_ms != 0 for one in failovers)
         violations = (
             watch.violations(self.connected, done, level, may_lose=may_lose)
             if watch and done
@@ -168,21 +169,17 @@ class EndedRun:
 
 
 def broken_promises(promise: Promise | None, failovers: Sequence[FailoverRecord]) -> list[str]:
-    """Return which events lost commits that the durability level does not allow to be lost."""
-    if promise is None:
-        return []
+    """Return which events lost commits that the settings do not allow to be lost."""
+    promised = f"durability {promise} promises that {MEANING[promise]}" if promise else ""
     return [
         f"{one.event} lost {counted(one.lost or 0, 'acknowledged commit')}, of up to "
-        f"{milliseconds(one.lost_ms)} before: durability {promise} promises that "
-        f"{MEANING[promise]}"
+        f"{milliseconds(one.lost_ms)} before: "
+        f"{FOLLOWED if one.event.startswith('promote:') else promised}"
         for one in failovers
-        if not is_promotion(one) and one.lost_ms is not None and one.lost_ms > LOST_MAX_MS[promise]
+        if one.lost_ms is not None
+        and one.loss_allowed_ms is not None
+        and one.lost_ms > one.loss_allowed_ms
     ]
-
-
-def is_promotion(failover: FailoverRecord) -> bool:
-    """Whether another server took over: what it has is no question of the first one's disk."""
-    return failover.event.startswith("promote:")
 
 
 def full_disk(folder: Path | None) -> str:

@@ -27,6 +27,7 @@ from dbdyno.run.target import New, ServerChoice, choose_server
 from dbdyno.run.tools import Tools
 from dbdyno.run.work import Work, find_work
 from dbdyno.servers.placement import refuse_missing_cpus
+from dbdyno.servers.spec import ServerSpec
 from dbdyno.workloads.parameters import Values
 
 if TYPE_CHECKING:
@@ -163,7 +164,8 @@ def _refuse_events(options: RunOptions, server: ServerChoice) -> None:
             message=f"--event {ours} is only for a new private server",
             hint="Have a command of your own do it: --event TIME:exec:COMMAND.",
         )
-    standbys = server.spec.standbys if isinstance(server, New) else 0
+    spec = server.spec if isinstance(server, New) else ServerSpec()
+    standbys = spec.standbys
     promoted = [event.standby for event in options.events if event.action == "promote"]
     if len(promoted) > 1 or max(promoted, default=0) > standbys:
         raise DbdynoError(
@@ -171,7 +173,7 @@ def _refuse_events(options: RunOptions, server: ServerChoice) -> None:
             message=f"--event promotes standby {max(promoted)}, and the server has {standbys}"
             if max(promoted) > standbys
             else "--event can promote one standby: the others do not follow it",
-            hint="Write --server postgres,standbys=1 --event TIME:promote:1.",
+            hint=f"Write --server {spec.kind},standbys=1 --event TIME:promote:1.",
         )
 
 

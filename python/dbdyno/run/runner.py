@@ -35,6 +35,7 @@ from dbdyno.run.readiness import Ready, make_ready
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, send_server_tasks, watching
 from dbdyno.servers.base import Server
+from dbdyno.servers.private import PrivateServer
 from dbdyno.store.files import LOG
 from dbdyno.store.listing import RUNS, remove_run
 from dbdyno.store.writer import RunWriter
@@ -145,6 +146,8 @@ class _Run:
         self._describe()
         self._record_schema()
         self._script.begin(self._log)
+        if isinstance(server, PrivateServer):
+            server.wait_for_standbys(self._report)
         return watching(job.options, self.connected, self.ready.plan, self.writer)
 
     def measure(self, following: AbstractContextManager[Follower]) -> Measured:
@@ -162,7 +165,7 @@ class _Run:
             follower.finish()
             measured.workers = shared.workers() if shared else ()
         if self.happenings is not None:
-            measured.failovers = self.happenings.records()
+            measured.failovers = self.happenings.records(self.ready.record.server["promise"])
         if self.ready.watch is not None:
             self.ready.watch.reader.finish()
         self.ready.placed.record_memory("end")

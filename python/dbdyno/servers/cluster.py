@@ -48,21 +48,30 @@ def draw_blueprint(  # noqa: PLR0913 - independent inputs
     *,
     tcp: bool,
     placement: Placement = ANYWHERE,
-    primary: str = "",
+    primary: Cluster | None = None,
+    number: int = 0,
 ) -> Blueprint:
-    """Find the programs and determine the settings; an error leaves nothing behind."""
+    """Find the programs and determine the settings; an error leaves nothing behind.
+
+    With ``primary`` it is the standby of that number.
+    """
     refuse_impossible(placement)
     product = product_of(spec.kind)
-    if spec.standbys and product.promote is None:
+    replication = product.replication
+    if spec.standbys and replication is None:
         raise DbdynoError("no_standbys", f"dbdyno starts no standbys of {product.title}", EXAMPLE)
     identity = server_identity()
     place = place_for(use, identity)
     binaries = product.find(spec)
     disk = placement.wal_folder or placement.data_folder or place
     machine = this_machine(disk, placement.server_memory_bytes)
-    defaults = product.settings(machine, connections, binaries)
+    defaults = [*product.settings(machine, connections, binaries)]
+    if replication and (spec.standbys or primary):
+        defaults += replication.settings
     promised = promised_settings(product.database, spec.durability)
     settings = choose_settings(defaults, promised, spec.settings)
+    if replication and primary:
+        settings = tuple(replication.of_standby(settings))
     product.check(binaries, settings)
     refuse_missing_huge_pages(product.huge_pages, settings)
     return Blueprint(
@@ -73,7 +82,9 @@ def draw_blueprint(  # noqa: PLR0913 - independent inputs
         tcp=tcp,
         identity=identity,
         placement=placement,
+        standbys=spec.standbys,
         primary=primary,
+        number=number,
     )
 
 
@@ -83,6 +94,8 @@ def lay_out(folder: Path, blueprint: Blueprint, password: str = "") -> Cluster:
     ``password`` is the one that existing data contains, if there is any.
     """
     placement = blueprint.placement
+    replication = blueprint.product.replication
+    is_followed_over_tcp = bool(blueprint.standbys and replication and replication.over_tcp)
     longest_socket = f"{folder}/{blueprint.product.socket_name(PORT_MAX)}"
     is_short = len(longest_socket.encode()) <= SOCKET_PATH_MAX
     cluster = Cluster(
@@ -90,7 +103,7 @@ def lay_out(folder: Path, blueprint: Blueprint, password: str = "") -> Cluster:
         socket_folder=folder if is_short else Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp")),
         data=_new_folder(placement.data_folder) or folder / "data",
         wal=_new_folder(placement.wal_folder),
-        port=_free_port() if blueprint.tcp else 0,
+        port=_free_port() if blueprint.tcp or is_followed_over_tcp else 0,
         password=password or secrets.token_urlsafe(18),
         blueprint=blueprint,
     )

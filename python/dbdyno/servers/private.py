@@ -8,7 +8,8 @@ import fcntl
 import os
 import signal
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +18,7 @@ from pathlib import Path
 from msgspec import structs
 
 from dbdyno.databases.connection import Connection
+from dbdyno.errors import DbdynoError
 from dbdyno.home import locked
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import (
@@ -32,12 +34,16 @@ from dbdyno.servers.guard_client import Guard
 from dbdyno.servers.page_cache import drop_files
 from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.processes import children_of, end, mark_of, outwait_group
-from dbdyno.servers.product import Blueprint, Cluster
+from dbdyno.servers.product import Blueprint, Cluster, Replication
 from dbdyno.servers.record import read_record, server_of, write_record
 from dbdyno.servers.settings import choose_settings
 from dbdyno.servers.spec import ServerSpec
 
 STOP_PATIENCE_S = 30
+FOLLOW_PATIENCE_S = 20
+"""For how long a standby may not follow: meanwhile it tries to connect again."""
+SILENCE_S = 2
+LOOK_AGAIN_S = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +79,57 @@ class PrivateServer(Server):
 
     def promote(self) -> None:
         """Make a primary of a standby; returns when it takes writes."""
-        promote = self.cluster.blueprint.product.promote
-        assert promote
         with self.connect() as connection:
-            promote(connection)
+            self._replication.promote(connection)
+
+    def wait_for_standbys(self, say: Callable[[str], None]) -> None:
+        """Wait until its standbys have applied all that it has committed, however long they take.
+
+        An error says why one does not follow.
+        """
+        if not self.standbys:
+            return
+        with self.connect() as connection:
+            position = self._replication.position(connection)
+        for number, standby in enumerate(self.standbys, 1):
+            standby._wait_until_applied(position, f"standby {number}", say)
+
+    def _wait_until_applied(self, position: str, who: str, say: Callable[[str], None]) -> None:
+        begin_s = followed_s = time.monotonic()
+        is_waiting = False
+        with self.connect() as connection:
+            while True:
+                has_all = self._replication.has(connection, position)
+                trouble, now_s = self._replication.trouble(connection), time.monotonic()
+                if has_all and not trouble:
+                    return
+                if not is_waiting and now_s - begin_s > SILENCE_S:
+                    say(f"waiting until {who} has applied all data")
+                    is_waiting = True
+                if not trouble:
+                    followed_s = now_s
+                elif now_s - followed_s > FOLLOW_PATIENCE_S:
+                    log = self.cluster.log.read_text(errors="replace").splitlines()
+                    said = self.cluster.blueprint.product.failure_reason(log)
+                    raise DbdynoError(
+                        "standby_behind",
+                        f"{who} does not follow its primary: {trouble}",
+                        f"its log says: {said}" if said else "",
+                    )
+                time.sleep(LOOK_AGAIN_S)
+
+    @property
+    def is_followed_synchronously(self) -> bool:
+        """Whether a commit is acknowledged only when all standbys have received it."""
+        settings = {one.name: one.value for one in self.cluster.blueprint.settings}
+        count = len(self.standbys)
+        return count > 0 and self._replication.is_synchronous(settings, count)
+
+    @property
+    def _replication(self) -> Replication:
+        replication = self.cluster.blueprint.product.replication
+        assert replication  # without it, there are no standbys
+        return replication
 
     def shut_down(self) -> None:
         """Shut it down cleanly: all data is written to disk, and stays until ``stop``."""
@@ -140,15 +193,23 @@ def start_private(  # noqa: PLR0913 - independent inputs
     tcp: bool = False,
     data: DataSet | None = None,
     placement: Placement = ANYWHERE,
-    primary: str = "",
+    primary: Cluster | None = None,
+    number: int = 0,
 ) -> PrivateServer:
     """Start a server for so many connections: empty, or on a copy of ``data``; and its standbys.
 
-    With ``tcp``, the load uses loopback TCP. With ``primary`` it is a standby of that server.
+    With ``tcp``, the load uses loopback TCP. With ``primary`` it is the standby of that ``number``.
     """
     blueprint = draw_blueprint(
-        "private", spec, connections, tcp=tcp, placement=placement, primary=primary
+        "private",
+        spec,
+        connections,
+        tcp=tcp,
+        placement=placement,
+        primary=primary,
+        number=number,
     )
+    replication = blueprint.product.replication
     if data is not None:
         refuse_other_server(data, blueprint)
     with _new_folder(blueprint.place) as (folder, lock):
@@ -167,10 +228,19 @@ def start_private(  # noqa: PLR0913 - independent inputs
         shared = vars(server_of("private", record)) | {"stopper": stopper}
         server = PrivateServer(**shared, cluster=cluster, guard=guard)
         alone = structs.replace(spec, standbys=0)
-        for _ in range(spec.standbys):
-            standbys.append(
-                start_private(alone, connections, placement=placement, primary=server.conninfo)
+        for one in range(1, spec.standbys + 1):
+            assert replication  # or its blueprint would have been refused
+            standby = start_private(
+                alone,
+                connections,
+                data=None if replication.copies_primary else data,
+                placement=placement,
+                primary=cluster,
+                number=one,
             )
+            standbys.append(standby)
+            with server.connect() as followed, standby.connect() as following:
+                replication.begin(followed, following, cluster)
     except BaseException:
         for standby in standbys:
             standby.stop()

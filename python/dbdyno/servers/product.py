@@ -79,8 +79,12 @@ class Blueprint(Struct, frozen=True):
     tcp: bool
     identity: Identity
     placement: Placement = ANYWHERE
-    primary: str = ""
-    """The target of the server that a standby copies and follows; empty if it is none."""
+    standbys: int = 0
+    """How many servers will follow it."""
+    primary: "Cluster | None" = None
+    """The server that a standby follows; None if it is none."""
+    number: int = 0
+    """Which standby it is, from 1; 0 if it is none."""
 
 
 class Cluster(Struct, frozen=True):
@@ -131,6 +135,33 @@ class Cluster(Struct, frozen=True):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Replication:
+    """How servers of a product follow another one, and take its place.
+
+    ``copies_primary`` tells whether the installer copies a primary that runs; otherwise a standby
+    begins with the same data. ``over_tcp`` tells whether a standby can only connect over TCP.
+    ``settings`` are those that a primary and its standbys need; ``of_standby`` returns those of a
+    standby for those of its primary. ``begin`` makes the second server follow the first, whose
+    folder is given. ``position`` returns how far a primary is, and ``has`` whether a standby has
+    applied everything up to there: it waits for that for a second. ``trouble`` returns why a
+    standby does not follow at present; empty if it does. ``promote`` makes a primary of a standby
+    once it has applied all that it has received. ``is_synchronous`` tells whether, by these
+    settings, a commit is acknowledged only when all of so many standbys have received it.
+    """
+
+    copies_primary: bool
+    over_tcp: bool
+    settings: Sequence[Setting]
+    of_standby: Callable[[Sequence[Setting]], Sequence[Setting]]
+    begin: Callable[[Connection, Connection, Cluster], None]
+    position: Callable[[Connection], str]
+    has: Callable[[Connection, str], bool]
+    trouble: Callable[[Connection], str]
+    promote: Callable[[Connection], None]
+    is_synchronous: Callable[[Mapping[str, str], int], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Product:
     """A server that dbdyno can start, with everything that differs between such servers.
 
@@ -144,8 +175,8 @@ class Product:
     chosen settings, those under which data that is to be copied is loaded. ``format_of`` returns
     what, beyond the version, a program's files depend on. ``warm`` reads tables into the caches,
     and returns a description. ``releaser`` is a program which, given the data folder of a server
-    that was killed, releases what outlives it elsewhere; empty if nothing does. ``promote`` makes a
-    primary of the standby at the other end of a connection; None if it can have no standbys.
+    that was killed, releases what outlives it elsewhere; empty if nothing does. ``replication``
+    is how its standbys follow; None if it can have none.
     """
 
     name: Kind
@@ -171,7 +202,7 @@ class Product:
     failure_reason: Callable[[Sequence[str]], str | None]
     warm: Callable[[Connection, Sequence[str]], str]
     releaser: str = ""
-    promote: Callable[[Connection], None] | None = None
+    replication: Replication | None = None
 
     @property
     def protocol(self) -> Protocol:

@@ -10,7 +10,7 @@ from dbdyno.report.content import Block, Items, Section, Table, Text
 
 COLUMNS = (
     *("Event", "At", "Took", "First error", "First commit", "Level before, TPS"),
-    *("90 % of it", "Failed", "Unknown", "Lost commits"),
+    *("90 % of it", "Failed", "Unknown", "Lost commits", "May be lost"),
 )
 
 
@@ -39,10 +39,11 @@ def build(run: Run) -> Sequence[Block]:
                     or "0",
                     count(one.unknown),
                     _lost(one),
+                    allowed(one.loss_allowed_ms),
                 )
                 for one in record.failovers
             ],
-            numeric=frozenset(range(1, len(COLUMNS) - 3)),
+            numeric=frozenset(range(1, len(COLUMNS) - 4)),
         ),
         *([Items(sentences=failed)] if failed else []),
         Text(
@@ -50,7 +51,8 @@ def build(run: Run) -> Sequence[Block]:
             "measurement interval. Unknown are failed transactions that may have been committed: "
             "the connection broke before the answer to their commit. First error, first commit and "
             "lost commits are those of a few clients beside the load, whose acknowledged commits "
-            "were looked for in the data.",
+            "were looked for in the data. What may be lost follows from the durability level, and "
+            "after a takeover from whether commits wait for the standby.",
             note=True,
         ),
     ]
@@ -78,6 +80,13 @@ def summary(record: RunRecord) -> Sequence[Block]:
             numeric=frozenset({1, 2, 3, 4, 5}),
         )
     ]
+
+
+def allowed(loss_ms: float | None) -> str:
+    """What the settings allow to be lost, in words."""
+    if loss_ms is None:
+        return "any"
+    return f"the last {milliseconds(loss_ms)}" if loss_ms else "none"
 
 
 def _lost(failover: FailoverRecord) -> str:

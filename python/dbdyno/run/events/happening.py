@@ -14,8 +14,10 @@ from dataclasses import dataclass
 
 from dbdyno.databases.connecting import open_connection, url_of
 from dbdyno.databases.connection import Connection
+from dbdyno.databases.durability import LOST_MAX_MS
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds
+from dbdyno.model.database import Promise
 from dbdyno.model.record import FailoverRecord
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.events.planned import PlannedEvent
@@ -36,6 +38,8 @@ class Happened:
     begin_ns: int
     end_ns: int
     error: str
+    is_followed: bool
+    """Whether all standbys have received whatever was acknowledged before."""
 
 
 class Happenings:
@@ -73,8 +77,11 @@ class Happenings:
         if self._thread is not None:
             self._thread.join()
 
-    def records(self) -> list[FailoverRecord]:
-        """Return what the witness saw of each event that has happened."""
+    def records(self, promise: Promise | None) -> list[FailoverRecord]:
+        """Return what the witness saw of each event that has happened.
+
+        ``promise`` is the durability level of the server; None if it has none.
+        """
         self.end()
         seen, happened = self._witness.testimony(), self._happened
         began_ns = [one.begin_ns for one in happened]
@@ -103,6 +110,7 @@ class Happenings:
                     acknowledged=len(_within(seen.acknowledged_ns, before_ns[0], at_ns)),
                     lost=None if lost_ns is None else len(lost_ns),
                     lost_ms=(at_ns - lost_ns[0]) / 1e6 if lost_ns else None,
+                    loss_allowed_ms=_loss_allowed_ms(one, promise),
                 )
             )
         return records
@@ -113,6 +121,9 @@ class Happenings:
             if self._over.wait(max(wait_ns, 0) / 1e9):
                 return
             begin_ns, error = time.monotonic_ns(), ""
+            is_followed = (
+                isinstance(self.server, PrivateServer) and self.server.is_followed_synchronously
+            )
             self._say(f"event: {event.name}")
             try:
                 self._do(event)
@@ -124,7 +135,13 @@ class Happenings:
             took = milliseconds((end_ns - begin_ns) / 1e6)
             self._say(f"event: {event.name} {f'failed: {error}' if error else f'took {took}'}")
             self._happened.append(
-                Happened(event=event, begin_ns=begin_ns, end_ns=end_ns, error=error)
+                Happened(
+                    event=event,
+                    begin_ns=begin_ns,
+                    end_ns=end_ns,
+                    error=error,
+                    is_followed=is_followed,
+                )
             )
 
     def _do(self, event: PlannedEvent) -> None:
@@ -149,6 +166,17 @@ class Happenings:
                 self.server = successor
             else:
                 self.server = self.server.started_again()
+
+
+def _loss_allowed_ms(happened: Happened, promise: Promise | None) -> float | None:
+    """Return what the settings allow, as in the record.
+
+    A durability level is about one host: what another one has, its standbys decide.
+    """
+    if happened.event.action == "promote":
+        return 0.0 if happened.is_followed else None
+    allowed_ms = LOST_MAX_MS[promise] if promise else math.inf
+    return None if math.isinf(allowed_ms) else allowed_ms
 
 
 def _within(instants_ns: Sequence[int], begin_ns: float, end_ns: float) -> Sequence[int]:

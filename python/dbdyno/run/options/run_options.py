@@ -247,7 +247,7 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     ] = ()
     """What happens to the server at this time of the measurement, and is then measured: kill-server
     (killed and started again), restart, promote:1 (killed, and the first standby takes over, of
-    --server postgres,standbys=1), cut:2s (all connections break, and there are no new ones
+    --server postgres,standbys=1, say), cut:2s (all connections break, and there are no new ones
     for 2s), or exec:COMMAND for any other; repeatable. All but exec need a new private server."""
 
     network_delay_ns: Annotated[int | None, span("--network-delay", group=LOAD)] = None

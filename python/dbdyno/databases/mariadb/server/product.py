@@ -1,6 +1,7 @@
 """A private MariaDB."""
 
 from dbdyno.databases.mariadb.database import DATABASE
+from dbdyno.databases.mariadb.server.replication import REPLICATION
 from dbdyno.databases.mysql.server.binaries import Brand, base_folder
 from dbdyno.databases.mysql.server.family import product_of_family
 from dbdyno.databases.mysql.server.settings import REDO_REASON, common_settings, redo_mib
@@ -38,4 +39,6 @@ def _install(cluster: Cluster) -> list[object]:
     ]
 
 
-PRODUCT = product_of_family("mariadb", BRAND, DATABASE, _settings, _install)
+PRODUCT = product_of_family(
+    "mariadb", BRAND, DATABASE, _settings, _install, replication=REPLICATION
+)

@@ -11,17 +11,19 @@ from dbdyno.databases.mysql.server.binaries import Brand
 from dbdyno.databases.mysql.server.settings import check_settings, loading_settings
 from dbdyno.databases.mysql.server.warming import warm
 from dbdyno.model.database import Database
-from dbdyno.servers.product import Binaries, Cluster, Product
+from dbdyno.servers.product import Binaries, Cluster, Product, Replication
 from dbdyno.servers.settings import Machine, Setting
 from dbdyno.servers.spec import Kind
 
 
-def product_of_family(
+def product_of_family(  # noqa: PLR0913 - independent properties
     name: Kind,
     brand: Brand,
     database: Database,
     settings: Callable[[Machine, int, Binaries], list[Setting]],
     install: Callable[[Cluster], list[object]],
+    *,
+    replication: Replication | None = None,
 ) -> Product:
     """Return the product of a brand, with its settings and the command that creates data."""
 
@@ -55,4 +57,5 @@ def product_of_family(
         is_clean=folder.is_clean,
         failure_reason=folder.failure_reason,
         warm=warm,
+        replication=replication,
     )

@@ -12,6 +12,8 @@ from dbdyno.servers.huge_pages import HugePages
 from dbdyno.servers.product import Cluster
 
 USER = "root"
+FOLLOWER = "dbdyno_standby"
+"""The account by which standbys read the binary log."""
 DATABASE = "dbdyno"
 COMPLAINT_SIGNS = ("[ERROR]", "ERROR:")
 WAL_FOLDER = ""  # in the data folder itself
@@ -43,6 +45,7 @@ def _configuration(cluster: Cluster) -> str:
         "init_file": str(cluster.folder / "first.sql"),
         **_places(cluster),
         **_network(cluster),
+        **_replication(cluster),
     }
     lines = [f"{name} = {quoted(value)}\n" for name, value in placement.items()]
     # Last, because the server also takes abbreviated names, and the last value counts.
@@ -63,20 +66,41 @@ def _places(cluster: Cluster) -> dict[str, str]:
 
 
 def _network(cluster: Cluster) -> dict[str, str]:
-    if not cluster.blueprint.tcp:
+    if not cluster.port:
         return {"skip_networking": "ON"}
     return {"bind_address": LOOPBACK, "port": str(cluster.port)}
 
 
+def _replication(cluster: Cluster) -> dict[str, str]:
+    """Return what tells servers apart that follow each other."""
+    blueprint = cluster.blueprint
+    is_involved = blueprint.standbys or blueprint.primary
+    return {"server_id": str(blueprint.number + 1)} if is_involved else {}
+
+
 def _first_statements(cluster: Cluster) -> str:
-    """Return SQL for a database to work in; over TCP, only one account, with a password."""
+    """Return SQL for a database to work in; over TCP, only accounts with a password.
+
+    Each server executes it for itself: standbys do not read it.
+    """
+    blueprint = cluster.blueprint
     statements = [f"create database if not exists {DATABASE}"]
-    if cluster.blueprint.tcp:
+    if blueprint.standbys or blueprint.primary:
+        statements.insert(0, "set sql_log_bin = 0")
+    if cluster.port:
+        statements.append(f"drop user if exists '{USER}'@'{LOOPBACK}', '{USER}'@'::1'")
+    if blueprint.tcp:
         account = f"'{USER}'@'{LOOPBACK}'"
         statements += [
-            f"drop user if exists {account}, '{USER}'@'::1'",
             f"create user {account} identified by '{cluster.password}'",
             f"grant all on *.* to {account} with grant option",
+        ]
+    if blueprint.standbys:
+        account = f"'{FOLLOWER}'@'{LOOPBACK}'"
+        statements += [
+            f"drop user if exists {account}",
+            f"create user {account} identified by '{cluster.password}'",
+            f"grant replication slave on *.* to {account}",
         ]
     return "".join(f"{statement};\n" for statement in statements)
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from psycopg import conninfo
 
-from dbdyno.databases.connection import Connection
 from dbdyno.databases.postgresql.database import DATABASE
 from dbdyno.databases.postgresql.server import shared_memory
 from dbdyno.databases.postgresql.server.binaries import catalog_of, find_binaries
+from dbdyno.databases.postgresql.server.replication import REPLICATION
 from dbdyno.databases.postgresql.server.settings import (
     check_settings,
     choose_settings,
@@ -18,7 +18,6 @@ from dbdyno.databases.postgresql.server.settings import (
     quoted,
 )
 from dbdyno.databases.postgresql.server.warming import warm
-from dbdyno.errors import DbdynoError
 from dbdyno.servers.cluster import LOOPBACK, write_private
 from dbdyno.servers.huge_pages import HugePages
 from dbdyno.servers.product import Cluster, Product
@@ -57,11 +56,8 @@ def _configuration(cluster: Cluster) -> str:
         "port": str(_port(cluster)),
     }
     lines = [f"{name} = {quoted(value)}\n" for name, value in placement.items()]
-    settings = cluster.blueprint.settings
-    if cluster.blueprint.primary:  # once it has taken over, nobody follows whom it could wait for
-        settings = tuple(one for one in settings if one.name != "synchronous_standby_names")
     included = f"include {quoted(str(cluster.data / 'postgresql.conf'))}\n"
-    return included + configuration_text(settings) + "".join(lines)
+    return included + configuration_text(cluster.blueprint.settings) + "".join(lines)
 
 
 def _commands(cluster: Cluster) -> list[list[object]]:
@@ -74,13 +70,15 @@ def _commands(cluster: Cluster) -> list[list[object]]:
         *("--pwfile", cluster.folder / "password"),
         *(["--waldir", cluster.wal] if cluster.wal else []),
     ]
+    primary = cluster.blueprint.primary
     copy = [
         *(binaries.folder / "pg_basebackup", "--pgdata", cluster.data, "--no-sync"),
-        *("--dbname", cluster.blueprint.primary, "--checkpoint", "fast", "--write-recovery-conf"),
+        *("--dbname", primary.target if primary else ""),
+        *("--checkpoint", "fast", "--write-recovery-conf"),
         *(["--waldir", cluster.wal] if cluster.wal else []),
     ]
     configuration = f"config_file={cluster.folder / 'postgresql.conf'}"
-    installer = copy if cluster.blueprint.primary else initdb
+    installer = copy if primary else initdb
     return [installer, [binaries.server, "-D", cluster.data, "-c", configuration]]
 
 
@@ -111,12 +109,6 @@ def _is_clean(cluster: Cluster) -> bool:
     with (cluster.data / "global" / "pg_control").open("rb") as control:
         control.seek(STATE_OFFSET)
         return int.from_bytes(control.read(4), sys.byteorder) == SHUT_DOWN
-
-
-def _promote(connection: Connection) -> None:
-    """Wait until it is a primary, for a minute at most."""
-    if connection.execute("select pg_promote()").fetchone() != (True,):
-        raise DbdynoError("not_promoted", "the standby was not promoted within a minute")
 
 
 def _failure_reason(lines: Sequence[str]) -> str | None:
@@ -160,5 +152,5 @@ PRODUCT = Product(
     failure_reason=_failure_reason,
     warm=warm,
     releaser=shared_memory.__file__,
-    promote=_promote,
+    replication=REPLICATION,
 )

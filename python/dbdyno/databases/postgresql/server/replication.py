@@ -1,0 +1,75 @@
+"""Standbys of a private PostgreSQL: copies of it that stream its WAL."""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+
+from dbdyno.databases.connection import Connection
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.product import Cluster, Replication
+from dbdyno.servers.settings import Setting
+
+NAMES = "synchronous_standby_names"
+COUNT = re.compile(r"\s*(?:first|any)?\s*(\d+)\s*\(", re.IGNORECASE)
+WAITING = ("on", "true", "yes", "1", "remote_write", "remote_apply")
+"""Values of synchronous_commit with which commits wait for synchronous standbys."""
+
+
+def _of_standby(settings: Sequence[Setting]) -> list[Setting]:
+    """Once it has taken over, nobody follows whom it could wait for."""
+    return [one for one in settings if one.name != NAMES]
+
+
+def _begin(_primary: Connection, _standby: Connection, _folder: Cluster) -> None:
+    """Do nothing: its copy says whom it follows."""
+
+
+def _position(primary: Connection) -> str:
+    return str(primary.execute("select pg_current_wal_lsn()").fetchone()[0])
+
+
+def _has(standby: Connection, position: str) -> bool:
+    ask = f"select coalesce(pg_last_wal_replay_lsn() >= '{position}', false)"
+    for _ in range(100):
+        if standby.execute(ask).fetchone()[0]:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _trouble(standby: Connection) -> str:
+    if standby.execute("select status from pg_stat_wal_receiver").fetchone() == ("streaming",):
+        return ""
+    return "it receives no WAL"
+
+
+def _promote(standby: Connection) -> None:
+    """Wait until it is a primary, for a minute at most."""
+    if standby.execute("select pg_promote()").fetchone() != (True,):
+        raise DbdynoError("not_promoted", "the standby was not promoted within a minute")
+
+
+def _is_synchronous(settings: Mapping[str, str], standbys: int) -> bool:
+    """Whether commits wait for as many standbys as there are.
+
+    Which ones need not be known: names that no standby has would let commits wait for ever.
+    """
+    names = settings.get(NAMES, "").strip()
+    if not names or settings.get("synchronous_commit", "on").lower() not in WAITING:
+        return False
+    count = COUNT.match(names)
+    return (int(count[1]) if count else 1) >= standbys
+
+
+REPLICATION = Replication(
+    copies_primary=True,
+    over_tcp=False,
+    settings=(),
+    of_standby=_of_standby,
+    begin=_begin,
+    position=_position,
+    has=_has,
+    trouble=_trouble,
+    promote=_promote,
+    is_synchronous=_is_synchronous,
+)
