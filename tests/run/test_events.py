@@ -173,6 +173,31 @@ def test_the_load_follows_to_the_standby_that_takes_over(home, server, waits):
     assert servers_left(home) == []
 
 
+@pytest.mark.parametrize(
+    ("waits", "allowed_ms"),
+    [
+        ("", None),
+        (",synchronous_standby_names=*,synchronous_commit=local", None),
+        (",synchronous_standby_names=*,synchronous_commit=remote_write", 0),
+        (",synchronous_standby_names=*", 0),
+    ],
+)
+def test_a_takeover_loses_what_the_standby_had_not_received_unless_commits_wait(
+    home, waits, allowed_ms
+):
+    """A standby whose connection breaks again and again connects only after some seconds."""
+    break_it = 'psql -qAtc "select pg_terminate_backend(pid) from pg_stat_replication"'
+    ended = dbdyno(
+        *("tpcb", "--server", f"postgres,standbys=1{waits}", "-c", "4", "-T", "7"),
+        *("--warmup", "0", "--event", f"2s:exec:for i in 1 2 3 4; do {break_it}; sleep 0.2; done"),
+        *("--event", "4s:promote:1", *ACCEPTED),
+    )
+    broken, takeover = record_of(ended)["failovers"]
+    assert (broken["error"], takeover["error"]) == ("", "")
+    assert takeover["loss_allowed_ms"] == allowed_ms
+    assert (broken["lost"] + takeover["lost"] == 0) == (allowed_ms == 0)
+
+
 @pytest.mark.parametrize("server", SERVERS)
 def test_whether_a_commit_was_on_its_way_decides_what_is_unknown(home, tmp_path, server):
     sleep = {"postgres": "select pg_sleep(60);", "mariadb": "select sleep(60);"}[server]

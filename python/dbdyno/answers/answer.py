@@ -43,6 +43,9 @@ class Trials(Struct, frozen=True, kw_only=True):
 
     study: StudyRecord
     trials: Sequence[Trial]
+    unsound: Sequence[Trial] = ()
+    """Runs that do not count since they failed or are invalid: for answers about what makes them
+    so."""
     comparisons: Sequence[Comparison] = ()
 
     @property

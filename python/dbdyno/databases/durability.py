@@ -26,9 +26,13 @@ def promise_of(database: Database, settings: Mapping[str, str]) -> Promise | Non
     A database whose settings are not known here has no level. A setting that is missing does not
     count (for example that of a log which is not written).
     """
+    known = {name: value.lower() for name, value in settings.items()}
+    known |= {
+        name: equals.get(known[name], known[name])
+        for name, equals in database.as_durable.items()
+        if name in known
+    }
     for promise, wanted in database.durability.items():
-        if all(
-            settings.get(name, value).lower() == value.lower() for name, value in wanted.items()
-        ):
+        if all(known.get(name, value.lower()) == value.lower() for name, value in wanted.items()):
             return promise
     return None

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from dbdyno.formatting import significant, tps
+from dbdyno.formatting import milliseconds, significant, tps
 
 _SERVER_KINDS = frozenset({"postgres", "mariadb", "mysql"})
 """Words after ``--server``: a sentence that begins with one keeps its small letter."""
@@ -47,3 +47,10 @@ def and_so_on(names: Sequence[str], limit: int = 3) -> str:
     """The first few of a list, and how many more there are."""
     rest = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def loss_allowed_text(loss_ms: float | None) -> str:
+    """What the settings allow an event to lose, as in the record of a failover."""
+    if loss_ms is None:
+        return "any"
+    return f"the last {milliseconds(loss_ms)}" if loss_ms else "none"

@@ -212,6 +212,8 @@ class Database(Struct, frozen=True, kw_only=True):
     lacks_modes: Mapping[QueryMode, str] = {}
     """The query modes that its protocol does not have, each with what to use instead."""
     durability: Mapping[Promise, Mapping[str, str]] = {}
+    as_durable: Mapping[str, Mapping[str, str]] = {}
+    """By setting: values that are, on one host, as durable as one of ``durability``."""
     page_bytes: int = 8192
     """The default; a server may be built or initialized with another size."""
     session_bytes: int = 4 << 20

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.costs.costs import cost, costs
 from dbdyno.analysis.doubts import SHARED_HOST, kind_of, unmet_demands
-from dbdyno.analysis.events.recovery import with_recovery
+from dbdyno.analysis.events.recovery import loses_too_much, with_recovery
 from dbdyno.analysis.processor.profile import server_processes, server_profile
 from dbdyno.analysis.series.planned_load import paced_rate_max
 from dbdyno.analysis.series.readings import Span, total
@@ -176,9 +176,7 @@ def broken_promises(promise: Promise | None, failovers: Sequence[FailoverRecord]
         f"{milliseconds(one.lost_ms)} before: "
         f"{FOLLOWED if one.event.startswith('promote:') else promised}"
         for one in failovers
-        if one.lost_ms is not None
-        and one.loss_allowed_ms is not None
-        and one.lost_ms > one.loss_allowed_ms
+        if loses_too_much(one)
     ]
 
 

@@ -97,11 +97,12 @@ def reopen_study(folder: Path, repeats: int | None = None) -> Iterator[StudyWrit
 
 
 def trials_of(study: StudyRecord, histograms: Histograms) -> Trials:
-    """Return the runs that succeeded, in the order in which they were run."""
+    """Return the runs, in the order in which they were run: those that succeeded, and others."""
     levels = {point.key: point.levels for point in study.points}
-    trials = []
+    sound: list[Trial] = []
+    unsound: list[Trial] = []
     for result in study.results:
-        if result.status != "done":
+        if not result.run_id:
             continue
         folder = runs_folder() / result.run_id
         try:
@@ -112,8 +113,9 @@ def trials_of(study: StudyRecord, histograms: Histograms) -> Trials:
             continue  # the other runs still count
         point = levels[result.turn.point]
         load = partial(_loaded, found.folder, histograms)
-        trials.append(Trial(point, result.turn.block, found.record, load))
-    return Trials(study=study, trials=trials)
+        side = sound if result.status == "done" else unsound
+        side.append(Trial(point, result.turn.block, found.record, load))
+    return Trials(study=study, trials=sound, unsound=unsound)
 
 
 def lost_runs(study: StudyRecord) -> list[str]:

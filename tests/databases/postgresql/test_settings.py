@@ -1,5 +1,7 @@
 import pytest
 
+from dbdyno.databases.durability import promise_of
+from dbdyno.databases.postgresql.database import DATABASE
 from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.databases.postgresql.server.settings import (
     check_settings,
@@ -79,3 +81,20 @@ def test_settings_for_developers_and_extensions_pass() -> None:
 def test_values_cannot_break_out_of_the_configuration() -> None:
     text = configuration_text((Setting("cluster_name", "it's\nfsync = off", "why"),))
     assert text == "cluster_name = 'it''s\\nfsync = off'  # why\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "promise"),
+    [
+        ("on", "full"),
+        ("local", "full"),
+        ("remote_write", "full"),
+        ("remote_apply", "full"),
+        ("off", "relaxed"),
+    ],
+)
+def test_waiting_for_more_or_less_than_the_own_disk_is_as_durable_there(
+    value: str, promise: str
+) -> None:
+    settings = {"fsync": "on", "synchronous_commit": value, "full_page_writes": "on"}
+    assert promise_of(DATABASE, settings) == promise

@@ -1,13 +1,13 @@
 """The metrics by which runs are compared: one home for their ids.
 
-Throughput, what COPY moved, response times, and costs per transaction. Costs of single scripts are
-not included: they are parts of these.
+Throughput, what COPY moved, response times, what events cost, and costs per transaction. Costs of
+single scripts are not included: they are parts of these.
 
 The samples of a metric are those of all runs of two variants, on the scale on which it is compared.
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from dbdyno.analysis.costs.cost_amounts import COST_IDS
 from dbdyno.analysis.statistics.effect import Effect, paired_effect, unpaired_effect
 from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.model.comparison import Metric
-from dbdyno.model.record import RunRecord
+from dbdyno.model.record import FailoverRecord, RunRecord
 
 THROUGHPUT = "throughput_tps"
 RATES = {
@@ -40,7 +40,33 @@ COPIES = {
     "copy_out_bytes_per_s": ("copy_out", "bytes_per_s", "Bytes copied from the server", "B/s"),
 }
 
-KNOWN = (THROUGHPUT, *RATES, *COPIES, *RESPONSES, *sorted(COST_IDS))
+FAILOVERS: Mapping[str, tuple[str, str, Callable[[FailoverRecord], float | None]]] = {
+    "failover_first_error_ms": ("First error after an event", "ms", lambda of: of.first_error_ms),
+    "failover_first_commit_ms": (
+        "First commit after an event",
+        "ms",
+        lambda of: of.first_commit_ms,
+    ),
+    "failover_level_90_ms": (
+        "90 % of the throughput again after an event",
+        "ms",
+        lambda of: of.level_90_ms,
+    ),
+    "failover_failed": (
+        "Transactions that an event made fail",
+        "transactions",
+        lambda of: sum(of.failed_by_class.values()),
+    ),
+    "failover_unknown": (
+        "Transactions that an event left unknown",
+        "transactions",
+        lambda of: of.unknown,
+    ),
+    "failover_lost": ("Acknowledged commits that an event lost", "commits", lambda of: of.lost),
+}
+"""What events (``--event``) cost: the title, the unit, and its number of one event."""
+
+KNOWN = (THROUGHPUT, *RATES, *COPIES, *RESPONSES, *FAILOVERS, *sorted(COST_IDS))
 """Every id; a run has those that its server and its telemetry reported."""
 
 USUAL = (THROUGHPUT, *COPIES, "response_p95_ms", "response_p99_ms", "server_cpu_us", "wal_bytes")
@@ -80,12 +106,18 @@ def metrics_of(record: RunRecord) -> dict[str, Metric]:
     for name, (field, title) in RESPONSES.items() if record.response_ms else ():
         if (ms := getattr(record.response_ms, field)) is not None:
             found.append(Metric(id=name, title=title, unit="ms", better="lower", value=ms))
+    for name, (title, unit, number_of) in FAILOVERS.items() if record.failovers else ():
+        numbers = [number_of(one) for one in record.failovers]
+        known = [number for number in numbers if number is not None]
+        if len(known) == len(numbers):  # without those that never came it would look shorter
+            mean = sum(known) / len(known)
+            found.append(Metric(id=name, title=title, unit=unit, better="lower", value=mean))
     return {metric.id: metric for metric in (*found, *_costs(record))}
 
 
 def is_cost(name: str) -> bool:
     """Whether a metric is a cost per transaction, which hardly varies with noise."""
-    return name not in (THROUGHPUT, *RATES, *COPIES, *RESPONSES)
+    return name not in (THROUGHPUT, *RATES, *COPIES, *RESPONSES, *FAILOVERS)
 
 
 def single_run_decides(name: str) -> bool:

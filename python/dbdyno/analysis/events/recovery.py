@@ -19,6 +19,12 @@ LEVEL_S = 10.0
 LEVEL_SHARE = 0.9
 
 
+def loses_too_much(failover: FailoverRecord) -> bool:
+    """Whether commits were lost that the settings do not allow to be lost."""
+    lost_ms, allowed_ms = failover.lost_ms, failover.loss_allowed_ms
+    return lost_ms is not None and allowed_ms is not None and lost_ms > allowed_ms
+
+
 def with_recovery(run: Run, failovers: Sequence[FailoverRecord]) -> list[FailoverRecord]:
     """Return the records of a run's events, in order, with what they cost the load."""
     found: list[FailoverRecord] = []

@@ -94,6 +94,9 @@ DATABASE = Database(
         "relaxed": {"fsync": "on", "synchronous_commit": "off", "full_page_writes": "on"},
         "none": {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"},
     },
+    as_durable={
+        "synchronous_commit": {"local": "on", "remote_write": "on", "remote_apply": "on"},
+    },
     page_bytes=8192,
     session_bytes=4 << 20,
 )

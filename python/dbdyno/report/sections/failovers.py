@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dbdyno.explain.explain import explained_record
+from dbdyno.explain.sentences import loss_allowed_text
 from dbdyno.formatting import NOTHING, count, milliseconds, seconds, tps
 from dbdyno.model.record import FailoverRecord, RunRecord
 from dbdyno.model.run import Run
@@ -39,7 +40,7 @@ def build(run: Run) -> Sequence[Block]:
                     or "0",
                     count(one.unknown),
                     _lost(one),
-                    allowed(one.loss_allowed_ms),
+                    loss_allowed_text(one.loss_allowed_ms),
                 )
                 for one in record.failovers
             ],
@@ -80,13 +81,6 @@ def summary(record: RunRecord) -> Sequence[Block]:
             numeric=frozenset({1, 2, 3, 4, 5}),
         )
     ]
-
-
-def allowed(loss_ms: float | None) -> str:
-    """What the settings allow to be lost, in words."""
-    if loss_ms is None:
-        return "any"
-    return f"the last {milliseconds(loss_ms)}" if loss_ms else "none"
 
 
 def _lost(failover: FailoverRecord) -> str:

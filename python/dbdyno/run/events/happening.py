@@ -98,7 +98,12 @@ class Happenings:
             happened, errors_ns, gone_ns, befores_ns, nexts_ns, strict=False
         ):
             lost_ns = seen.lost_ns and _within(seen.lost_ns, *before_ns)
-            commit_ns = _first(seen.acknowledged_ns, at_ns, next_ns)
+            commits_ns = seen.resumed_ns if error_ns else seen.acknowledged_ns
+            commit_ns = _first(commits_ns, at_ns, next_ns)
+            # A durability level is about one host: what another one has, its standbys decide.
+            allowed_ms = LOST_MAX_MS[promise] if promise else math.inf
+            if one.event.action == "promote":
+                allowed_ms = 0.0 if one.is_followed else math.inf
             records.append(
                 FailoverRecord(
                     event=one.event.name,
@@ -110,7 +115,7 @@ class Happenings:
                     acknowledged=len(_within(seen.acknowledged_ns, before_ns[0], at_ns)),
                     lost=None if lost_ns is None else len(lost_ns),
                     lost_ms=(at_ns - lost_ns[0]) / 1e6 if lost_ns else None,
-                    loss_allowed_ms=_loss_allowed_ms(one, promise),
+                    loss_allowed_ms=None if math.isinf(allowed_ms) else allowed_ms,
                 )
             )
         return records
@@ -166,17 +171,6 @@ class Happenings:
                 self.server = successor
             else:
                 self.server = self.server.started_again()
-
-
-def _loss_allowed_ms(happened: Happened, promise: Promise | None) -> float | None:
-    """Return what the settings allow, as in the record.
-
-    A durability level is about one host: what another one has, its standbys decide.
-    """
-    if happened.event.action == "promote":
-        return 0.0 if happened.is_followed else None
-    allowed_ms = LOST_MAX_MS[promise] if promise else math.inf
-    return None if math.isinf(allowed_ms) else allowed_ms
 
 
 def _within(instants_ns: Sequence[int], begin_ns: float, end_ns: float) -> Sequence[int]:

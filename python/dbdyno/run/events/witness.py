@@ -33,6 +33,8 @@ class Client:
     acknowledged_ns: dict[int, int] = field(default_factory=dict)
     """When the commit of each of its rows was acknowledged."""
     errors_ns: list[int] = field(default_factory=list)
+    resumed_ns: list[int] = field(default_factory=list)
+    """When its first commit after an error, or several, was acknowledged."""
     connection: Connection | None = None
 
 
@@ -42,6 +44,9 @@ class Testimony:
 
     acknowledged_ns: list[int]
     errors_ns: list[int]
+    resumed_ns: list[int]
+    """First commits of a client after an error of its own. While a server is killed, session by
+    session, others still commit."""
     lost_ns: list[int] | None
     """When the rows were acknowledged that the data lacks; None if it could not be read."""
 
@@ -110,12 +115,13 @@ class Witness:
         return Testimony(
             acknowledged_ns=sorted(acknowledged.values()),
             errors_ns=sorted(at_ns for client in self._clients for at_ns in client.errors_ns),
+            resumed_ns=sorted(at_ns for client in self._clients for at_ns in client.resumed_ns),
             lost_ns=None if lost_ns is None else sorted(lost_ns),
         )
 
     def _commit(self, client: Client) -> None:
         """Commit row after row, each in a transaction of its own, until the end."""
-        number = 0
+        number = errors = 0
         while not self._over.wait(PAUSE_S if client.connection else 0):
             if client.connection is None:
                 try:
@@ -133,7 +139,10 @@ class Witness:
                 client.errors_ns.append(time.monotonic_ns())
                 self._close(client)
             else:
-                client.acknowledged_ns[number] = time.monotonic_ns()
+                now_ns = client.acknowledged_ns[number] = time.monotonic_ns()
+                if len(client.errors_ns) > errors:
+                    client.resumed_ns.append(now_ns)
+                    errors = len(client.errors_ns)
         self._close(client)
 
     @staticmethod

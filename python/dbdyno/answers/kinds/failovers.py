@@ -1,0 +1,207 @@
+"""What events under load cost: until there were commits again, and which were lost.
+
+An event is a row of ``failovers`` of a run. Runs that are invalid count, too: a run that lost what
+its settings promise to keep is one of them.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from dbdyno.analysis.events.recovery import loses_too_much
+from dbdyno.analysis.statistics.estimate import CONFIDENCE
+from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
+from dbdyno.answers.grouping import chosen
+from dbdyno.answers.intervals import INTERVAL_NOTE, interval_sentence, interval_text
+from dbdyno.answers.measuring import metric_of, over_runs
+from dbdyno.answers.tables import Points, number_of_runs
+from dbdyno.explain.sentences import amount, loss_allowed_text
+from dbdyno.formatting import NOTHING, count, counted, milliseconds, percent, significant
+from dbdyno.model.record import FailoverRecord
+
+Runs: TypeAlias = Sequence[Trial]
+
+FIRST_COMMIT, LEVEL = "failover_first_commit_ms", "failover_level_90_ms"
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """What all events kept and cost in one claim, one for each point, and a row for each."""
+    every = replace(trials, trials=[*trials.trials, *trials.unsound])
+    among = [trial for trial in chosen(every, options.get("at")) if trial.record.failovers]
+    if not among:
+        return Answered(claims=[], missing="no run had an event (--event)")
+    points = Points(trials, among)
+    named = {points.label(point): runs for point, runs in points.runs.items()}
+    shown = points.table(
+        "What each event cost",
+        points.runs,
+        {
+            "event": lambda runs: ", ".join(dict.fromkeys(one.event for one in _events(runs))),
+            "runs": number_of_runs,
+            "first error, ms": lambda runs: _mean_text(runs, "failover_first_error_ms"),
+            "first commit, ms": lambda runs: _mean_text(runs, FIRST_COMMIT),
+            "90 % of before, ms": lambda runs: _mean_text(runs, LEVEL),
+            "failed": _failed_text,
+            "unknown": lambda runs: _mean_text(runs, "failover_unknown"),
+            "acknowledged": lambda runs: count(_acknowledged(runs)),
+            "lost": lambda runs: count(sum(one.lost or 0 for one in _events(runs))),
+            "events with loss": lambda runs: f"{len(_losing(runs))} of {len(_events(runs))}",
+            "at most the last": lambda runs: milliseconds(_longest_ms(_losing(runs))),
+            "may be lost": _allowed_text,
+            "more than that": lambda runs: count(sum(map(loses_too_much, _events(runs)))),
+        },
+        texts={"event", "failed", "may be lost"},
+        note="Times count from the event, failed and unknown transactions are those of one event; "
+        "acknowledged and lost commits are those of a few clients beside the load, over all "
+        f"events. Geometric means over runs. {INTERVAL_NOTE}",
+    )
+    claims = [_verdict(named, trials), *(_claim(name, runs) for name, runs in named.items())]
+    return Answered(claims=claims, shown=[shown])
+
+
+def _verdict(named: Mapping[str, Runs], trials: Trials) -> Claim:
+    """Whether what was promised was kept, and where an event costs least and most."""
+    events = [one for runs in named.values() for one in _events(runs)]
+    broken = [one for one in events if loses_too_much(one)]
+    losing = [one for one in events if one.lost]
+    if broken:
+        where = "; ".join(
+            name for name, of in named.items() if any(map(loses_too_much, _events(of)))
+        )
+        kept = (
+            f"{len(broken)} of {counted(len(events), 'event')} lost acknowledged commits that the "
+            f"settings promise to keep: with {where}"
+        )
+    else:
+        kept = (
+            f"None of {counted(len(events), 'event')} lost an acknowledged commit that the "
+            "settings promise to keep"
+        )
+        if losing:
+            kept += f"; {len(losing)} lost some that may be lost"
+    means = {
+        name: mean.value
+        for name, runs in named.items()
+        if (mean := over_runs(runs, metric_of(FIRST_COMMIT)))
+    }
+    if len(means) > 1:
+        soonest, latest = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        kept += (
+            f". The first commit came soonest with {soonest}, {milliseconds(means[soonest])} after "
+            f"the event, and latest with {latest}, {milliseconds(means[latest])}"
+        )
+    unread = sum(1 for one in events if one.lost is None)
+    doubts = []
+    if unread:
+        doubts.append(f"What {counted(unread, 'event')} lost is not known.")
+    if trials.unsound:
+        reasons = dict.fromkeys(
+            reason for one in trials.unsound for reason in one.record.invalid_reasons[:1]
+        )
+        doubts.append(
+            f"{amount(len(trials.unsound), 'run', 'runs')} of the study failed or are not valid, "
+            f"and count here: {'; '.join(reasons) or NOTHING}."
+        )
+    return Claim(
+        sentence=f"{kept}.",
+        is_decided=unread < len(events),
+        effect=len(broken) / len(events),
+        doubt=" ".join(doubts),
+    )
+
+
+def _claim(name: str, runs: Runs) -> Claim:
+    events, losing = _events(runs), _losing(runs)
+    commit, level = (over_runs(runs, metric_of(metric)) for metric in (FIRST_COMMIT, LEVEL))
+    after = (
+        f"first commit after {interval_sentence(commit, milliseconds)}"
+        if commit
+        else ("no commit any more")
+    )
+    back = (
+        f", 90 % of the throughput after {interval_sentence(level, milliseconds)}"
+        if level
+        else (", never 90 % of the throughput")
+    )
+    of = f"of {counted(_acknowledged(runs), 'acknowledged commit')}"
+    doubts = []
+    if losing:
+        lost = sum(one.lost or 0 for one in losing)
+        allowed = "more than" if any(map(loses_too_much, events)) else "which"
+        loss = (
+            f"{count(lost)} {of} lost, in {len(losing)} of {counted(len(events), 'event')}, at "
+            f"most the last {milliseconds(_longest_ms(losing))}, {allowed} the settings allow"
+        )
+    else:
+        loss = f"none {of} lost in {counted(len(events), 'event')}"
+        # The share of events at which that none of so many loses has a chance of 5 %.
+        at_most = 1 - (1 - CONFIDENCE) ** (1 / len(events))
+        doubts.append(f"Up to {percent(at_most)} of such events may lose some all the same.")
+    for metric, what in ((FIRST_COMMIT, "a commit"), (LEVEL, "90 % of the throughput")):
+        having = sum(1 for one in runs if metric_of(metric)(one) is not None)
+        if 0 < having < len(runs):
+            doubts.append(f"{len(runs) - having} of {len(runs)} runs ended before {what}.")
+    return Claim(
+        sentence=f"{name}: {after}{back}; {loss}.",
+        is_decided=any(one.lost is not None for one in events),
+        effect=commit.value if commit else None,
+        low=commit.low if commit else None,
+        high=commit.high if commit else None,
+        doubt=" ".join(doubts),
+    )
+
+
+def _events(runs: Runs) -> list[FailoverRecord]:
+    return [one for trial in runs for one in trial.record.failovers]
+
+
+def _losing(runs: Runs) -> list[FailoverRecord]:
+    return [one for one in _events(runs) if one.lost]
+
+
+def _acknowledged(runs: Runs) -> int:
+    return sum(one.acknowledged for one in _events(runs))
+
+
+def _longest_ms(losing: Sequence[FailoverRecord]) -> float | None:
+    return max((one.lost_ms for one in losing if one.lost_ms is not None), default=None)
+
+
+def _mean_text(runs: Runs, metric: str) -> str:
+    """The mean of the runs that have it, and how many that are if others do not."""
+    values = [metric_of(metric)(one) for one in runs]
+    known = [value for value in values if value is not None]
+    if not known:
+        return NOTHING
+    if all(known):
+        text = interval_text(over_runs(runs, metric_of(metric)))
+    else:
+        text = significant(sum(known) / len(known))
+    return text if len(known) == len(values) else f"{text}, in {len(known)} of {len(values)} runs"
+
+
+def _failed_text(runs: Runs) -> str:
+    found: Counter[str] = Counter()
+    for one in _events(runs):
+        found.update(one.failed_by_class)
+    events = len(_events(runs))
+    by_class = (
+        f"{name.replace('_', ' ')} {significant(number / events)}"
+        for name, number in found.most_common()
+    )
+    return ", ".join(by_class) or "0"
+
+
+def _allowed_text(runs: Runs) -> str:
+    allowed = dict.fromkeys(one.loss_allowed_ms for one in _events(runs))
+    return ", ".join(loss_allowed_text(one) for one in allowed)
+
+
+ANSWER = Answer(
+    id="failovers",
+    title="What each event cost, and what it lost",
+    options={"at": "levels of factors to select runs; default: all runs"},
+    answer=answer,
+)

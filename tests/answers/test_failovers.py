@@ -1,0 +1,132 @@
+"""What events cost and lost, from runs with known ones."""
+
+import pytest
+from msgspec.structs import replace
+
+from dbdyno.analysis.compare.metrics import metrics_of
+from dbdyno.answers.answering import all_answers
+from dbdyno.model.record import FailoverRecord
+from tests.answers.costed import changed
+from tests.answers.made import factor, spec, study
+from tests.answers.test_engines import plain
+
+SERVER = factor("server", "postgres", "mariadb")
+DURABILITY = factor("durability", "full", "none")
+COMMIT_MS = {"postgres": 400.0, "mariadb": 100.0}
+
+
+def event(**changes):
+    known = {
+        "event": "kill-server",
+        "at_s": 5.0,
+        "first_error_ms": 10.0,
+        "first_commit_ms": 400.0,
+        "level_90_ms": 900.0,
+        "failed_by_class": {"connection": 8},
+        "unknown": 1,
+        "acknowledged": 1000,
+        "lost": 0,
+        "loss_allowed_ms": 0.0,
+    }
+    return FailoverRecord(**(known | changes))
+
+
+def usual(trial):
+    """Nothing is lost at full durability; the others lose three rows in the first block."""
+    at = trial.point
+    found = event(first_commit_ms=COMMIT_MS[at["server"]])
+    if at["durability"] == "full":
+        return found
+    is_losing = trial.block == 1
+    return replace(
+        found,
+        loss_allowed_ms=None,
+        lost=3 if is_losing else 0,
+        lost_ms=120.0 if is_losing else None,
+    )
+
+
+def eventful(of=usual, repeats=5):
+    made = study(spec(SERVER, DURABILITY, repeats=repeats), lambda _: 1000.0)
+    return changed(made, lambda trial: {"failovers": [of(trial)]})
+
+
+def answered(trials, **options):
+    return all_answers()["failovers"].answer(trials, options)
+
+
+def test_the_verdict_says_what_was_kept_and_where_commits_came_back_soonest():
+    verdict, *claims = answered(eventful()).claims
+    assert verdict.is_decided
+    assert plain(verdict.sentence) == (
+        "None of 20 events lost an acknowledged commit that the settings promise to keep; 2 lost "
+        "some that may be lost. The first commit came soonest with server mariadb, durability "
+        "full, 100 ms after the event, and latest with server postgres, durability full, 400 ms."
+    )
+    assert len(claims) == 4
+    full, none = claims[:2]
+    assert full.effect == pytest.approx(400)
+    assert "none of 5000 acknowledged commits lost in 5 events" in plain(full.sentence)
+    assert "Up to 45.1 % of such events" in plain(full.doubt)
+    assert "3 of 5000 acknowledged commits lost, in 1 of 5 events" in plain(none.sentence)
+    assert "at most the last 120 ms, which the settings allow" in plain(none.sentence)
+
+
+def test_each_point_has_a_row():
+    (table,) = answered(eventful()).shown
+    assert [row[:2] for row in table.rows] == [
+        ("postgres", "full"),
+        ("postgres", "none"),
+        ("mariadb", "full"),
+        ("mariadb", "none"),
+    ]
+    row = dict(zip(table.columns, map(plain, table.rows[1]), strict=True))
+    assert row["event"] == "kill-server"
+    assert row["first commit, ms"].startswith("400")
+    assert (row["failed"], row["unknown"]) == ("connection 8", "1 (1 to 1)")
+    assert (row["acknowledged"], row["lost"]) == ("5 000", "3")
+    assert (row["events with loss"], row["at most the last"]) == ("1 of 5", "120 ms")
+    assert (row["may be lost"], row["more than that"]) == ("any", "0")
+
+
+def test_a_broken_promise_counts_although_it_makes_its_run_invalid():
+    def broken(trial):
+        found = usual(trial)
+        is_it = trial.point == {"server": "mariadb", "durability": "full"} and trial.block == 2
+        return replace(found, lost=1, lost_ms=5.0) if is_it else found
+
+    made = eventful(broken)
+    bad = next(one for one in made.trials if one.record.failovers[0].lost == 1)
+    (bad_alone,) = changed(
+        replace(made, trials=[bad]), lambda _: {"invalid_reasons": ["it lost 1"], "valid": False}
+    ).trials
+    sound = [one for one in made.trials if one is not bad]
+    verdict, *claims = answered(replace(made, trials=sound, unsound=[bad_alone])).claims
+    assert plain(verdict.sentence).startswith(
+        "1 of 20 events lost acknowledged commits that the settings promise to keep: with server "
+        "mariadb, durability full."
+    )
+    assert "1 run of the study failed or are not valid" in plain(verdict.doubt)
+    assert "more than the settings allow" in plain(claims[2].sentence)
+
+
+def test_runs_without_a_commit_afterwards_are_named_and_not_left_out():
+    def ended(trial):
+        return replace(usual(trial), level_90_ms=900.0 if trial.block < 3 else None)
+
+    _, claim, *_ = answered(eventful(ended)).claims
+    assert "3 of 5 runs ended before 90 % of the throughput" in plain(claim.doubt)
+
+
+def test_a_metric_is_the_mean_of_a_runs_events_and_missing_if_one_has_it_not():
+    (trial, *_) = eventful().trials
+    both = [event(first_commit_ms=100.0), event(first_commit_ms=300.0, level_90_ms=None)]
+    metrics = metrics_of(replace(trial.record, failovers=both))
+    assert metrics["failover_first_commit_ms"].value == 200
+    assert metrics["failover_failed"].value == 8
+    assert "failover_level_90_ms" not in metrics
+
+
+def test_without_events_there_is_nothing_to_say():
+    made = study(spec(SERVER, DURABILITY), lambda _: 1000.0)
+    assert "no run had an event" in answered(made).missing
