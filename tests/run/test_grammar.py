@@ -105,16 +105,33 @@ def test_shares_are_written_as_they_are_read(share):
 
 
 def test_weights():
-    assert grammar.weighted_name("a@b.sql@3") == ("a@b.sql", 3)
-    assert grammar.weighted_name("app.sql") == ("app.sql", 1)
+    assert grammar.weighted_name("a@b.sql@3") == ("a@b.sql", 3, "write")
+    assert grammar.weighted_name("app.sql") == ("app.sql", 1, "write")
     for text in ("app.sql@x", "@3", "app.sql@-1", "app.sql@"):
         with pytest.raises(ValueError, match="no weight after @"):
             grammar.weighted_name(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "parsed", "written"),
+    [
+        ("a.sql@read", ("a.sql", 1, "read"), "a.sql@1@read"),
+        ("a.sql@3@read", ("a.sql", 3, "read"), "a.sql@3@read"),
+        ("a.sql@3@write", ("a.sql", 3, "write"), "a.sql@3"),
+        ("a.sql@write", ("a.sql", 1, "write"), "a.sql"),
+        ("read", ("read", 1, "write"), "read"),
+    ],
+)
+def test_a_role_follows_the_weight(text, parsed, written):
+    named = grammar.weighted_name(text)
+    assert named == parsed
+    assert str(named) == written
+    assert grammar.weighted_name(written) == parsed
+
+
 def test_a_script_may_be_standard_input_and_is_no_option():
-    assert grammar.script_name("-") == ("-", 1)
-    assert grammar.script_name("-@3") == ("-", 3)
+    assert grammar.script_name("-") == ("-", 1, "write")
+    assert grammar.script_name("-@3") == ("-", 3, "write")
     with pytest.raises(ValueError, match=r'"-T" is not a file'):
         grammar.script_name("-T")
 

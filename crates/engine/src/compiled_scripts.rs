@@ -1,13 +1,14 @@
 //! The compiled scripts of a plan, in either language.
 
-use dbdyno_model::{Language, Plan, Protocol, QueryMode, Statement, StatementId};
+use dbdyno_model::{Endpoint, Language, Plan, Protocol, QueryMode, Statement, StatementId};
 use dbdyno_script::{Execution, Problem, lua, pgbench, workload};
 use dbdyno_sql::Dialect;
 use std::sync::Arc;
 
 /// The compiled scripts of a plan.
 pub(crate) enum CompiledScripts {
-    Pgbench(Arc<pgbench::Program>),
+    /// With the endpoint, which has the standbys.
+    Pgbench(Arc<pgbench::Program>, Box<Endpoint>),
     Lua(Box<lua::Program>),
     Workload(Arc<workload::Program>),
 }
@@ -37,14 +38,16 @@ impl CompiledScripts {
         };
         let compilation =
             pgbench::compile(&plan.scripts, &plan.variables, plan.query_mode, options);
-        let program = compilation.program.map(|program| Self::Pgbench(Arc::new(program)));
+        let with_endpoint =
+            |program| Self::Pgbench(Arc::new(program), Box::new(plan.endpoint.clone()));
+        let program = compilation.program.map(with_endpoint);
         (program, compilation.problems)
     }
 
     /// The statements that are known before the run, which connections may prepare.
     pub(crate) fn statements(&self) -> &[Statement] {
         match self {
-            Self::Pgbench(program) => program.statements(),
+            Self::Pgbench(program, _) => program.statements(),
             Self::Workload(program) => program.statements(),
             Self::Lua(_) => &[],
         }
@@ -53,7 +56,7 @@ impl CompiledScripts {
     /// The statements discovered during the run, from this number on.
     pub(crate) fn new_statements(&self, from: usize) -> Vec<Statement> {
         match self {
-            Self::Pgbench(_) | Self::Workload(_) => Vec::new(),
+            Self::Pgbench(..) | Self::Workload(_) => Vec::new(),
             Self::Lua(program) => program.statements().since(from),
         }
     }
@@ -61,7 +64,7 @@ impl CompiledScripts {
     /// A statement, known before the run or discovered during it.
     pub(crate) fn statement(&self, id: StatementId) -> Option<Statement> {
         match self {
-            Self::Pgbench(_) | Self::Workload(_) => self.statements().get(id.0 as usize).cloned(),
+            Self::Pgbench(..) | Self::Workload(_) => self.statements().get(id.0 as usize).cloned(),
             Self::Lua(program) => program.statements().since(id.0 as usize).into_iter().next(),
         }
     }
@@ -69,7 +72,7 @@ impl CompiledScripts {
     /// The names of what the scripts count, by the numbers of their counters.
     pub(crate) fn counters(&self) -> &[String] {
         match self {
-            Self::Pgbench(_) | Self::Lua(_) => &[],
+            Self::Pgbench(..) | Self::Lua(_) => &[],
             Self::Workload(program) => program.counters(),
         }
     }
@@ -77,7 +80,7 @@ impl CompiledScripts {
     /// What runs the script's own report hooks; none when it has no hooks.
     pub(crate) fn reporter(&self) -> Result<Option<lua::Reporter>, Problem> {
         match self {
-            Self::Pgbench(_) | Self::Workload(_) => Ok(None),
+            Self::Pgbench(..) | Self::Workload(_) => Ok(None),
             Self::Lua(program) => program.reporter(),
         }
     }
@@ -85,7 +88,7 @@ impl CompiledScripts {
     /// What sysbench has counted of the script's statements so far.
     pub(crate) fn count(&self, counter: lua::Counter) -> u64 {
         match self {
-            Self::Pgbench(_) | Self::Workload(_) => 0,
+            Self::Pgbench(..) | Self::Workload(_) => 0,
             Self::Lua(program) => program.count(counter),
         }
     }
@@ -98,8 +101,11 @@ impl CompiledScripts {
         apart: bool,
     ) -> Result<Vec<Box<dyn Execution>>, Problem> {
         match self {
-            Self::Pgbench(program) => {
-                let execution = |client| Box::new(program.execution(client)) as Box<dyn Execution>;
+            Self::Pgbench(program, endpoint) => {
+                let execution = |client| {
+                    let standby = endpoint.standby_of(client);
+                    Box::new(program.execution(client).with_standby(standby)) as Box<dyn Execution>
+                };
                 Ok(clients.map(execution).collect())
             }
             Self::Workload(program) => clients.map(|client| program.execution(client)).collect(),

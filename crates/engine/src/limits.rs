@@ -14,7 +14,11 @@ const CONNECTIONS_OF_SCRIPT: u32 = 16;
 
 /// How many connections each client of a plan may open, its first one included.
 pub(crate) fn connections_max(plan: &Plan) -> u32 {
-    if plan.lua.is_some() { CONNECTIONS_OF_SCRIPT } else { 1 }
+    match plan.lua {
+        Some(_) => CONNECTIONS_OF_SCRIPT,
+        None if plan.endpoint.standby_addresses.is_empty() => 1,
+        None => 2,
+    }
 }
 
 /// This many connections, including those being closed while their successors are made.

@@ -101,6 +101,13 @@ class WalPosition(Counted, source="wal_position"):
     age_max_bytes: ClassVar[Counter]
 
 
+class Replication(Counted, source="replication"):
+    """How far each standby is behind its primary, on which it is read."""
+
+    lag_bytes: ClassVar[Counter]
+    replay_lag_s: ClassVar[Counter]
+
+
 class Sizes(Counted, source="sizes"):
     """Tables and indexes."""
 

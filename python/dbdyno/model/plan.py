@@ -90,12 +90,14 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     ``parameters`` are set at the start of each session: as PostgreSQL's startup parameters, or as
     session variables of MySQL. ``session_statements`` are what each session of a run starts with,
     over other protocols than PostgreSQL's. ``further_addresses`` are servers that take the same
-    login: connections are spread on all of them in turn.
+    login: connections are spread on all of them in turn. ``standby_addresses`` are those to which
+    clients have a further connection, for the scripts that run there.
     """
 
     protocol: Protocol = "postgresql"
     address: Address
     further_addresses: list[Address] = []
+    standby_addresses: list[Address] | UnsetType = UNSET
     user: str
     password: str | None = None
     database: str
@@ -124,7 +126,8 @@ class Script(Struct, frozen=True, kw_only=True):
     the types that PostgreSQL infers for the parameters of commands, as far as it was asked.
     ``language`` is set for the Lua of a workload, whose commands are the statements it declares.
     ``pacing``: in a closed loop, the pauses around its transactions. With ``is_deferred`` its
-    clients do not wait for them: an executor executes them.
+    clients do not wait for them: an executor executes them. ``is_on_standby``: whether it runs on
+    a standby of the endpoint.
     """
 
     name: str
@@ -135,6 +138,7 @@ class Script(Struct, frozen=True, kw_only=True):
     parameter_types: dict[str, tuple[int, ...]] = {}
     pacing: Pacing | UnsetType = UNSET
     is_deferred: bool | UnsetType = UNSET
+    is_on_standby: bool | UnsetType = UNSET
 
 
 class ClientGroup(Struct, frozen=True, kw_only=True):

@@ -299,6 +299,41 @@ class FailoverRecord(Struct, frozen=True, kw_only=True):
     they promise nothing."""
 
 
+class StandbyRecord(Struct, frozen=True, kw_only=True):
+    """A standby: how far it was behind its primary, and what readers saw there.
+
+    The lag is from the primary's telemetry, once a second. A probe beside the load commits numbers
+    on the primary, and reads each of them on the standby as soon as it is acknowledged.
+    """
+
+    name: str
+    """``standby 1`` of a private server; its URL; or the name under which the primary lists it."""
+    application_name: str = ""
+    """Under which the primary lists it; empty if that is not known: its lag is not either."""
+    clients: int = 0
+    """How many clients have their connection for scripts of the role ``read`` there."""
+    lag_bytes_p50: float | None = None
+    """Bytes of the log that it had not replayed yet, in the median."""
+    lag_bytes_max: float | None = None
+    """The most of them."""
+    replay_lag_p50_ms: float | None = None
+    """How long it took until the primary heard that it had replayed, in the median."""
+    replay_lag_max_ms: float | None = None
+    """The longest."""
+    probed: int = 0
+    """Commits of the probe that were acknowledged, and then looked for."""
+    stale_share: float | None = None
+    """The share of them that the first read after the acknowledgement did not see."""
+    staleness_p50_ms: float | None = None
+    """How long an acknowledged commit was not seen, in the median; 0 if the first read saw it."""
+    staleness_p99_ms: float | None = None
+    """The same, 99th percentile."""
+    staleness_max_ms: float | None = None
+    """The longest; a lower bound if ``unseen``."""
+    unseen: int = 0
+    """Commits that were not seen until the load ended."""
+
+
 class ScriptRecord(Struct, frozen=True, kw_only=True):
     """One script's share of the run."""
 
@@ -617,6 +652,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """What made the network slower than it is; None if nothing did."""
     failovers: list[FailoverRecord] = []
     """What the events of ``--event`` cost, in their order."""
+    standbys: list[StandbyRecord] = []
+    """The standbys of the server, as far as dbdyno knows of them."""
     stages: list[StageRecord] = []
     """Empty if the load did not change: its numbers are then the run's."""
     scripts: list[ScriptRecord] = []

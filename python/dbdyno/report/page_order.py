@@ -14,6 +14,7 @@ PAGE_ORDER = (
     "audit",
     "stages",
     "failovers",
+    "standbys",
     "costs",
     "server-cpu",
     # Over time.

@@ -19,6 +19,7 @@ from dbdyno.analysis.series.planned_load import paced_rate_max
 from dbdyno.analysis.series.readings import Span, total
 from dbdyno.analysis.series.timeline import completed
 from dbdyno.analysis.series.totals import scripts_rate
+from dbdyno.analysis.standbys import with_lag
 from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.analysis.waits.processor_time import CPU_TIMES
@@ -135,6 +136,7 @@ class EndedRun:
             network_delay=self.way.record() if self.way else None,
             workers=workers,
             failovers=with_recovery(recording, self.measured.failovers),
+            standbys=with_lag(recording, self.measured.standbys),
         )
 
     def with_demands(self, summary: RunRecord, recording: Run) -> RunRecord:

@@ -22,7 +22,7 @@ from dbdyno.run.lua.arguments import equip, with_general_arguments
 from dbdyno.run.lua.commands import survey_command
 from dbdyno.run.options.grammar import WeightedName
 from dbdyno.run.options.run_options import RunOptions
-from dbdyno.run.plan import client_count, make_plan, refuse_contradictions
+from dbdyno.run.plan import client_count, make_plan, needs_proxy, refuse_contradictions
 from dbdyno.run.target import New, ServerChoice, choose_server
 from dbdyno.run.tools import Tools
 from dbdyno.run.work import Work, find_work
@@ -129,6 +129,8 @@ def read_job(
         refuse_missing_cpus("--engine-cpus", options.engine_cpus)
     server = choose_server(options)
     _refuse_events(options, server)
+    if work.reads_on_standbys:
+        _refuse_reads(options, work, server)
     return Job(
         items=tuple(items),
         options=options,
@@ -175,6 +177,30 @@ def _refuse_events(options: RunOptions, server: ServerChoice) -> None:
             else "--event can promote one standby: the others do not follow it",
             hint=f"Write --server {spec.kind},standbys=1 --event TIME:promote:1.",
         )
+
+
+def _refuse_reads(options: RunOptions, work: Work, server: ServerChoice) -> None:
+    """Refuse scripts of the role read where there is no standby, or no way to it."""
+    why = hint = ""
+    has_standbys = server.spec.standbys if isinstance(server, New) else options.further_targets
+    if not has_standbys:
+        why = "the role read needs a standby to read from"
+        hint = (
+            "Write --server postgres,standbys=1, or name standbys of the target: --further-target."
+        )
+    elif server.protocol == "odbc":
+        why = "the role read does not exist for databases behind ODBC"
+        hint = "Leave it out."
+    elif options.network_delay_ns is not None or needs_proxy(options):
+        why = "the role read and --network-delay, or events that cut or promote, exclude each other"
+        hint = "Reading clients go straight to the standbys: leave one of them out."
+    elif work.role == "read" and any(
+        script.language for script in work.scripts(work.complete(), server.protocol)
+    ):
+        why = f"the scripts of {work.name} are written in Lua, and do not run on standbys"
+        hint = "Only scripts in pgbench's language have the role read."
+    if why:
+        raise DbdynoError(code="usage", message=why, hint=hint)
 
 
 def _refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:

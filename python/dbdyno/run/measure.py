@@ -25,7 +25,7 @@ from dbdyno.model.frame import (
     Started,
 )
 from dbdyno.model.plan import Plan
-from dbdyno.model.record import FailoverRecord
+from dbdyno.model.record import FailoverRecord, StandbyRecord
 from dbdyno.model.worker import WorkerPart
 from dbdyno.run.interrupts import deferred_to
 from dbdyno.run.observer import Observer
@@ -78,6 +78,8 @@ class Measured:
     """What each engine did, if several shared the load."""
     failovers: Sequence[FailoverRecord] = ()
     """What was seen of each planned event."""
+    standbys: Sequence[StandbyRecord] = ()
+    """What the probe saw on each standby."""
     got_interrupt: bool = False
     """Whether the user requested the end, however the engine then ended."""
 

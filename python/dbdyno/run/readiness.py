@@ -21,6 +21,7 @@ from dbdyno.databases.isolation import at_level, in_force, refuse_missing_level,
 from dbdyno.databases.known import all_databases
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.statements.sql import Sql, dialect_of
+from dbdyno.formatting import counted
 from dbdyno.model.plan import Endpoint, Plan, Statement
 from dbdyno.model.record import IsolationRecord, RunRecord
 from dbdyno.run.connected_server import ConnectedServer, refuse_too_many
@@ -33,6 +34,7 @@ from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.options.words import arguments_of
 from dbdyno.run.placement import PlacementRecord
 from dbdyno.run.quiet import BeforeRun
+from dbdyno.run.standbys.finding import Standby, with_standbys
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
 from dbdyno.servers.product import settings_by_level
@@ -54,12 +56,14 @@ class Ready:
     description: ServerDescription
 
 
-def make_ready(
+def make_ready(  # noqa: PLR0913 - independent inputs
     job: Job,
     tools: Tools,
     observer: Observer,
     connected: ConnectedServer,
+    *,
     way: SlowWay | None = None,
+    standbys: Sequence[Standby] = (),
 ) -> Ready:
     """Refuse what the server does not allow, prepare the data, and complete the plan."""
     say = observer.say
@@ -75,13 +79,22 @@ def make_ready(
     if job.options.isolation:
         refuse_missing_level(job.options.isolation, connected.database)
     _refuse_to_write_where_nothing_can_be(job, connected)
+    read_from = standbys if job.work.reads_on_standbys else ()
     servers = 1 + len(job.options.further_targets)
+    if read_from:
+        _refuse_to_write_on_standbys(job, connected)
+        servers -= 0 if connected.server.is_private else len(read_from)
+        say(
+            f"each of {job.clients} clients has a second connection, for scripts of the role read: "
+            f"to {counted(len(read_from), 'standby')}"
+        )
     here = -(-job.clients // servers)  # clients begin with the servers in turn
     refuse_too_many(here, connected.free_connections)
     values, watch = _prepared(job, tools, observer, connected)
     host = BeforeRun(job.options, connected.server.process_id, say)
     endpoint, isolation = _isolated(job, connected, values)
     endpoint = way.to(endpoint) if way else endpoint
+    endpoint = with_standbys(endpoint, read_from) if read_from else endpoint
     plan = job.plan(values, endpoint, connected.target.sql_dialect)
     if plan.lua is None:
         plan = with_statements_as_text(plan, tools.statements_with_variables(plan), connected, say)
@@ -166,6 +179,20 @@ def _refuse_to_write_where_nothing_can_be(job: Job, connected: ConnectedServer) 
                 f"{why}, and {script.name} {does} {table}",
                 "Run it on the primary server or as a user who may write; loads that only "
                 "read, such as select-only, run here.",
+            )
+
+
+def _refuse_to_write_on_standbys(job: Job, connected: ConnectedServer) -> None:
+    """Refuse scripts of the role read that write: each of their transactions would fail."""
+    work = job.work
+    for script in work.scripts(work.complete(), connected.target.sql_dialect):
+        sql = Sql(script.text, dialect_of(connected.database))
+        if script.is_on_standby and (table := sql.written_table or sql.locked_table):
+            does = "writes to" if sql.written_table else "locks rows of"
+            raise DbdynoError(
+                "read_only",
+                f"{script.name} has the role read, and {does} {table}",
+                "Standbys only read: leave the role out.",
             )
 
 

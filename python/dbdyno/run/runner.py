@@ -32,6 +32,7 @@ from dbdyno.run.network_delay.way import SlowWay, slow_way
 from dbdyno.run.observer import Observer, Relay
 from dbdyno.run.placement import on_cpus
 from dbdyno.run.readiness import Ready, make_ready
+from dbdyno.run.standbys.probing import ProbedStandbys, probing
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, send_server_tasks, watching
 from dbdyno.servers.base import Server
@@ -82,15 +83,18 @@ def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None
         connect_to(reached) as connected,
         slow_way(job.options, reached.endpoint()) as way,
         happening(job.options.events, connected, way, observer.say) as happenings,
+        probing(job, connected, observer.say) as standbys,
     ):
         if fleet:
             fleet.refuse(job.draft, reached.endpoint(), job.options.threads)
-        ready = make_ready(job, tools, observer, connected, way)
+        ready = make_ready(job, tools, observer, connected, way=way, standbys=standbys.all)
         if fleet:
             ready = replace(ready, plan=fleet.shared(ready.plan, job.options.threads))
         with RunWriter(ready.record, ready.plan) as writer:
             observer.recorded(writer.folder)
-            this = _Run(job, tools, observer, connected, ready, writer, way, fleet, happenings)
+            this = _Run(
+                job, tools, observer, connected, ready, writer, way, fleet, happenings, standbys
+            )
             with this.phase(_SET_UP):
                 following = this.set_up()
             with this.phase(_MEASURE):
@@ -121,6 +125,7 @@ class _Run:
     way: SlowWay | None
     fleet: Fleet | None
     happenings: Happenings | None
+    standbys: ProbedStandbys
 
     @contextmanager
     def phase(self, phase: _Phase) -> Iterator[None]:
@@ -153,7 +158,7 @@ class _Run:
     def measure(self, following: AbstractContextManager[Follower]) -> Measured:
         """Run the engine to its end."""
         plan = self.ready.plan
-        run_observer = _RunObserver(self.observer, self.ready.watch, self.happenings)
+        run_observer = _RunObserver(self.observer, self.ready.watch, self.happenings, self.standbys)
         with following as follower, self._log.open("a", encoding="utf-8") as log:
             shared = self.fleet.start(plan, log) if self.fleet else None
             with on_cpus(self.job.options.engine_cpus):
@@ -166,6 +171,7 @@ class _Run:
             measured.workers = shared.workers() if shared else ()
         if self.happenings is not None:
             measured.failovers = self.happenings.records(self.ready.record.server["promise"])
+        measured.standbys = self.standbys.records(plan)
         if self.ready.watch is not None:
             self.ready.watch.reader.finish()
         self.ready.placed.record_memory("end")
@@ -265,14 +271,20 @@ class _RunObserver(Relay):
     """Keeps the watch over the invariants of a run in progress, and lets its events begin."""
 
     def __init__(
-        self, observer: Observer, watch: Watch | None, happenings: Happenings | None
+        self,
+        observer: Observer,
+        watch: Watch | None,
+        happenings: Happenings | None,
+        standbys: ProbedStandbys,
     ) -> None:
         super().__init__(observer)
         self._watch = watch
         self._happenings = happenings
+        self._standbys = standbys
 
     def started(self, plan: Plan, started: Started) -> None:
-        """Let the events begin, then pass it on."""
+        """Let the events and the probe of the standbys begin, then pass it on."""
+        self._standbys.begin()
         if self._happenings is not None:
             self._happenings.begin(started.measure_begin_ns)
         super().started(plan, started)

@@ -29,7 +29,7 @@ from dbdyno.model.record import Finding
 from dbdyno.model.run import Run
 from dbdyno.run.job import check
 from dbdyno.run.observer import Observer
-from dbdyno.run.options.grammar import WeightedName, scalar_text
+from dbdyno.run.options.grammar import Role, WeightedName, scalar_text
 from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.options.words import parse_arguments
 from dbdyno.run.plan import client_count
@@ -222,7 +222,8 @@ def _files(scripts: Sequence[Script]) -> Iterator[list[WeightedName]]:
             path = Path(folder, str(number), f"{Path(script.name).stem}.sql")
             path.parent.mkdir()
             path.write_text(script.text, encoding="utf-8")
-            names.append(WeightedName(str(path), script.weight))
+            role: Role = "read" if script.is_on_standby else "write"
+            names.append(WeightedName(str(path), script.weight, role))
         yield names
 
 

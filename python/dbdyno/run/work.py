@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError, why_unreadable
 from dbdyno.model.plan import ClientGroup, Lua, Scalar, Script
 from dbdyno.run.lua.script_files import ENDING, find_script, modules_for, read_script
-from dbdyno.run.options.grammar import WeightedName, scalar
+from dbdyno.run.options.grammar import Role, WeightedName, scalar
 from dbdyno.run.options.run_options import SizeOptions
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.parameters import Value, Values
@@ -33,6 +34,8 @@ class Work:
 
     workload: Workload | None
     weight: int
+    role: Role = "write"
+    """Where the workload's scripts run."""
     files: tuple[Script, ...]
     given: dict[str, Value]
     variables: dict[str, Scalar]
@@ -58,7 +61,18 @@ class Work:
         if self.workload is None:
             return list(self.files)
         own = self.workload.scripts(values, sql_dialect) if self.weight else []
-        return [*(replace(s, weight=s.weight * self.weight) for s in own), *self.files]
+        weighted = [
+            replace(
+                script, weight=script.weight * self.weight, is_on_standby=_on_standby(self.role)
+            )
+            for script in own
+        ]
+        return [*weighted, *self.files]
+
+    @property
+    def reads_on_standbys(self) -> bool:
+        """Whether any script runs on a standby."""
+        return self.role == "read" or any(script.is_on_standby for script in self.files)
 
     def is_deck(self, values: Values) -> bool:
         """Whether each client deals its transactions from a shuffled deck."""
@@ -135,6 +149,7 @@ def find_work(
     return Work(
         workload=workload,
         weight=workloads[0].weight if workloads else 0,
+        role=workloads[0].role if workloads else "write",
         files=own,
         given=given,
         variables=variables,
@@ -154,6 +169,12 @@ def _lua_work(path: Path, items: Sequence[WeightedName], options: SizeOptions) -
             code="usage",
             message=f"{path.name} cannot share a run with other scripts",
             hint="A sysbench script runs alone.",
+        )
+    if any(item.role == "read" for item in items):
+        raise DbdynoError(
+            code="usage",
+            message=f"{path.name}: a sysbench script does not run on standbys",
+            hint="Only scripts in pgbench's language have the role read.",
         )
     if options.define or options.scale is not None:
         raise DbdynoError(
@@ -215,4 +236,10 @@ def _read(script: WeightedName) -> Script:
             "or by the name of one that comes with sysbench.",
         ) from error
     name = "stdin" if is_piped else script.name
-    return Script(name=name, weight=script.weight, text=text)
+    return Script(
+        name=name, weight=script.weight, text=text, is_on_standby=_on_standby(script.role)
+    )
+
+
+def _on_standby(role: Role) -> bool | UnsetType:
+    return True if role == "read" else UNSET

@@ -53,4 +53,4 @@ def pair_spec(
 def _weighted(item: WeightedName) -> str:
     path = Path(item.name)
     name = str(path.absolute()) if looks_like_file(item.name) and path.is_file() else item.name
-    return name if item.weight == 1 else f"{name}@{item.weight}"
+    return str(item._replace(name=name))

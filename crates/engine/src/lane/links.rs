@@ -319,6 +319,7 @@ mod tests {
             session_statements: Vec::new(),
             tls,
             further_addresses: Vec::new(),
+            standby_addresses: Vec::new(),
             connect_timeout_ns: Nanos::from_secs(10),
         };
         let blueprint = Blueprint::for_loading(&endpoint).expect("it needs no file");

@@ -8,7 +8,7 @@ use crate::client::Block;
 use crate::state::{Input, Then, Transaction};
 use crate::{HopelessScript, Phase, Port};
 use dbdyno_hist::{Ended, FailedTry, Fate, Slow, add_failure};
-use dbdyno_model::{ConnectionId, FailureClass, Keep, Reports, Request, ServerError, StatementId};
+use dbdyno_model::{FailureClass, Keep, Reports, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Resume};
 
 impl<P: Port> Turn<'_, P> {
@@ -20,12 +20,13 @@ impl<P: Port> Turn<'_, P> {
         let client = self.client;
         let own = self.own();
         own.outstanding.clear();
-        // Scripts that open further connections handle their own errors.
-        if own.first.in_transaction {
+        // Scripts that use several connections in one transaction handle their own errors.
+        let using = own.using;
+        if own.connection_mut(using).in_transaction {
             own.enter(Input::RollsBack { retry });
-            let (statement, first) = (StatementId::UNCOUNTED, ConnectionId::FIRST);
+            let statement = StatementId::UNCOUNTED;
             let rollback = Request::Text { statement, sql: "ROLLBACK", keep: Keep::None };
-            self.port.send(client, first, &rollback);
+            self.port.send(client, using, &rollback);
         } else {
             self.rolled_back(retry);
         }
@@ -46,8 +47,10 @@ impl<P: Port> Turn<'_, P> {
     /// The failed try has left no open block.
     pub(super) fn rolled_back(&mut self, retry: bool) {
         let own = self.own();
-        own.first.in_transaction = false;
-        own.first.block = Block::Committed;
+        let using = own.using;
+        let connection = own.connection_mut(using);
+        connection.in_transaction = false;
+        connection.block = Block::Committed;
         let (error, statement) = self.take_error();
         if retry {
             self.retry(&error, statement);

@@ -18,6 +18,10 @@ pub struct Endpoint {
     /// is the same for all.
     #[serde(default)]
     pub further_addresses: Vec<Address>,
+    /// Standbys, to which clients have a further connection for the scripts that read there; empty
+    /// if no script does. They are numbered after the other servers.
+    #[serde(default)]
+    pub standby_addresses: Vec<Address>,
     /// The user.
     pub user: String,
     /// The password, if any. Never written down.
@@ -38,17 +42,26 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The number of servers.
+    /// The number of servers to which clients have their first connections.
     pub fn servers(&self) -> u32 {
         1 + self.further_addresses.len() as u32
     }
 
-    /// The endpoint of each server alone.
+    /// The number of the standby on which a client reads; none without standbys.
+    pub fn standby_of(&self, client: u32) -> Option<u32> {
+        let place = client.checked_rem(self.standby_addresses.len() as u32)?;
+        Some(self.servers() + place)
+    }
+
+    /// The endpoint of each server alone, in the order of their numbers.
     pub fn each_server(&self) -> impl Iterator<Item = Self> {
-        let addresses = std::iter::once(&self.address).chain(&self.further_addresses);
+        let addresses = std::iter::once(&self.address)
+            .chain(&self.further_addresses)
+            .chain(&self.standby_addresses);
         addresses.map(|address| Self {
             address: address.clone(),
             further_addresses: Vec::new(),
+            standby_addresses: Vec::new(),
             ..self.clone()
         })
     }

@@ -195,6 +195,9 @@ pub struct Script {
     /// place; only with pauses of its own.
     #[serde(default)]
     pub is_deferred: bool,
+    /// Whether it runs on a standby of the endpoint; only in pgbench's language.
+    #[serde(default)]
+    pub is_on_standby: bool,
 }
 
 /// What a script is written in; a sysbench script is recognized by the plan's `lua`.

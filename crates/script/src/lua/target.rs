@@ -50,6 +50,7 @@ mod tests {
                 key: None,
             },
             further_addresses: Vec::new(),
+            standby_addresses: Vec::new(),
             connect_timeout_ns: Nanos::from_secs(1),
         };
         options_of(&endpoint).map(|(name, text)| format!("{name}={text}")).collect()

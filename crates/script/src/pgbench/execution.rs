@@ -18,11 +18,33 @@ use dbdyno_model::{
 };
 use std::sync::Arc;
 
+/// The client's connection for the scripts that run on a standby.
+const ON_STANDBY: ConnectionId = ConnectionId(1);
+
 /// One client's execution of its scripts.
 #[derive(Debug)]
 pub struct PgbenchExecution {
     program: Arc<Program>,
     progress: Progress,
+    standby: Option<Standby>,
+}
+
+/// The standby on which a client reads.
+#[derive(Debug)]
+struct Standby {
+    /// Its number among the servers of the endpoint.
+    server: u32,
+    /// Whether the client has its connection, or has asked for it: one that cannot be made, or is
+    /// lost, lets the client begin anew with its setup.
+    is_connected: bool,
+    is_setting_up: bool,
+}
+
+impl Standby {
+    fn connect(&mut self) -> Step<'static> {
+        self.is_connected = true;
+        Step::Connect { connection: ON_STANDBY, server: self.server }
+    }
 }
 
 /// A client's position in its script, and its variables.
@@ -30,6 +52,8 @@ pub struct PgbenchExecution {
 struct Progress {
     variables: Variables,
     script: usize,
+    /// On which its statements are sent.
+    connection: ConnectionId,
     /// The instruction to continue with.
     next: usize,
     chance: Stream,
@@ -56,13 +80,22 @@ impl PgbenchExecution {
         let progress = Progress {
             variables,
             script: 0,
+            connection: ConnectionId::FIRST,
             next: usize::MAX,
             chance_at_begin: chance.clone(),
             chance,
             in_transaction: false,
             buffers: StepBuffers::default(),
         };
-        Self { program, progress }
+        Self { program, progress, standby: None }
+    }
+
+    /// With a connection to the standby of this number, for the scripts that run there.
+    #[must_use]
+    pub fn with_standby(self, server: Option<u32>) -> Self {
+        let standby =
+            server.map(|server| Standby { server, is_connected: false, is_setting_up: false });
+        Self { standby, ..self }
     }
 }
 
@@ -75,10 +108,26 @@ impl Execution for PgbenchExecution {
         let progress = &mut self.progress;
         progress.variables.keep();
         progress.script = script;
+        let is_on_standby = self.standby.is_some() && self.program.is_on_standby[script];
+        progress.connection = if is_on_standby { ON_STANDBY } else { ConnectionId::FIRST };
         progress.next = 0;
         progress.chance_at_begin = chance.clone();
         progress.chance = chance;
         progress.in_transaction = false;
+    }
+
+    fn set_up(&mut self, _chance: Stream) -> bool {
+        if let Some(standby) = &mut self.standby {
+            standby.is_connected = false;
+            standby.is_setting_up = true;
+        }
+        self.standby.is_some()
+    }
+
+    fn connection_left(&mut self) {
+        if let Some(standby) = &mut self.standby {
+            standby.is_connected = false;
+        }
     }
 
     fn restart(&mut self) {
@@ -95,7 +144,16 @@ impl Execution for PgbenchExecution {
     }
 
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
-        let Self { program, progress } = self;
+        let Self { program, progress, standby } = self;
+        if let Some(standby) = standby {
+            let needs_it = standby.is_setting_up || progress.connection == ON_STANDBY;
+            if needs_it && !standby.is_connected {
+                return Ok(standby.connect());
+            }
+            if std::mem::take(&mut standby.is_setting_up) {
+                return Ok(Step::Done);
+            }
+        }
         if let Resume::RowsWanted = input {
             return Ok(progress.next_rows(program));
         }
@@ -245,16 +303,14 @@ impl Progress {
     fn step<'a>(&'a mut self, program: &'a Program, place: usize) -> Result<Step<'a>, Fault> {
         let instruction = &self.code(program)[place];
         let fault = self.fault_at(instruction);
-        let Self { variables, buffers, .. } = self;
+        let Self { variables, buffers, connection, .. } = self;
         match &instruction.operation {
-            Operation::Query(query) => Ok(Step::Request(
-                ConnectionId::FIRST,
-                buffers.request(query, variables, &program.names),
-            )),
-            Operation::Sync(statement, flow) => Ok(Step::Request(
-                ConnectionId::FIRST,
-                Request::Sync { statement: *statement, flow: *flow },
-            )),
+            Operation::Query(query) => {
+                Ok(Step::Request(*connection, buffers.request(query, variables, &program.names)))
+            }
+            Operation::Sync(statement, flow) => {
+                Ok(Step::Request(*connection, Request::Sync { statement: *statement, flow: *flow }))
+            }
             Operation::Sleep(sleep) => pause(sleep, variables).map(Step::Sleep).map_err(fault),
             Operation::Shell(words, target) => {
                 let command = buffers.command(words, variables).map_err(fault)?;
@@ -274,7 +330,7 @@ impl Progress {
         match self.last_instruction(program).map(|instruction| &instruction.operation) {
             Some(Operation::Query(Query { statement, body: Body::Copy(copy), .. })) => {
                 Step::Request(
-                    ConnectionId::FIRST,
+                    self.connection,
                     self.buffers.next_rows(*statement, copy, &self.variables),
                 )
             }

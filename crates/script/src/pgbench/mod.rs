@@ -125,6 +125,7 @@ pub fn compile(
         start: names.place(start),
         columns: names.columns(),
         names: names.into_names(),
+        is_on_standby: scripts.iter().map(|script| script.is_on_standby).collect(),
         print: options.print,
     });
     Compilation { program, problems }

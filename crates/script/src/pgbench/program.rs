@@ -21,6 +21,8 @@ pub struct Program {
     pub(super) start: Vec<Option<Value>>,
     /// The variable for the client's number, unless the plan sets it.
     pub(super) client_id: Option<Slot>,
+    /// Of each script, whether it runs on a standby.
+    pub(super) is_on_standby: Vec<bool>,
     pub(super) print: fn(&str),
 }
 

@@ -73,7 +73,8 @@ def run(
     ----------
     what
         A workload (its data is loaded if missing), or script files; @3 after a name gives it
-        the weight 3. dbdyno workloads lists the workloads and their parameters.
+        the weight 3, and @3@read lets it run on standbys. dbdyno workloads lists the workloads
+        and their parameters.
     tui
         Show the run on the full screen while it lasts: throughput, response times, what clients
         wait for, the lock queue and the findings so far. q ends the run, as Ctrl-C does.

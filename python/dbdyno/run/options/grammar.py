@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from dbdyno.analysis.search.objective import QUANTILES, Measure, Objective, name_of
 from dbdyno.errors import DbdynoError
@@ -34,11 +34,22 @@ _SPAN_MAX_NS = 10 * 365 * _UNIT_NS["d"]
 _Number = TypeVar("_Number", int, float)
 
 
+Role: TypeAlias = Literal["read", "write"]
+"""Where a script runs: on a standby, or on the primary."""
+
+
 class WeightedName(NamedTuple):
-    """A workload or a script file, and its weight relative to the others."""
+    """A workload or a script file, its weight relative to the others, and where it runs."""
 
     name: str
     weight: int
+    role: Role = "write"
+
+    def __str__(self) -> str:
+        """Return it as it can be written."""
+        if self.role == "read":
+            return f"{self.name}@{self.weight}@read"
+        return self.name if self.weight == 1 else f"{self.name}@{self.weight}"
 
 
 def span_ns(text: str, bare_unit: str = "s") -> int:
@@ -200,15 +211,22 @@ def byte_count(text: str) -> int:
 
 
 def weighted_name(text: str) -> WeightedName:
-    """Parse a name with an optional weight: ``app.sql`` or ``app.sql@3``."""
+    """Parse a name with an optional weight and role: ``app.sql``, ``app.sql@3@read``."""
     if "://" in text:  # not quoted: it may contain a password
         raise ValueError("a database's URL is not a workload or a script: write --target URL")
-    name, at, weight = text.rpartition("@")
+    weighted, _, word = text.rpartition("@")
+    role: Role = "read" if weighted and word == "read" else "write"
+    if not weighted or word not in {"read", "write"}:
+        weighted = text
+    name, at, weight = weighted.rpartition("@")
     if not at:
-        return WeightedName(text, 1)
+        return WeightedName(weighted, 1, role)
     if not name or not re.fullmatch(r"\d{1,9}", weight, re.ASCII):
-        raise ValueError(f'"{text}" has no weight after @: write NAME@3, a non-negative integer')
-    return WeightedName(name, int(weight))
+        raise ValueError(
+            f'"{text}" has no weight after @: write NAME@3, a non-negative integer, or '
+            "NAME@3@read for a script that runs on standbys"
+        )
+    return WeightedName(name, int(weight), role)
 
 
 def script_name(text: str) -> WeightedName:

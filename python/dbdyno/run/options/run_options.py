@@ -159,12 +159,13 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
             group=WORK,
             converter=each(grammar.script_name),
             n_tokens=1,
-            metavar="FILE@WEIGHT",
+            metavar="FILE@WEIGHT@ROLE",
             allow_leading_hyphen=True,  # - is standard input
         ),
     ] = ()
-    """A pgbench script, or - for standard input; repeatable. It may also copy rows: copy t from
-    stdin; with the rows on the next lines, and a line with \\. alone after them."""
+    """A pgbench script, or - for standard input; repeatable. The role is read, for a script that
+    runs on standbys, or write. It may also copy rows: copy t from stdin; with the rows on the next
+    lines, and a line with \\. alone after them."""
 
     query_mode: Annotated[
         QueryMode | None,

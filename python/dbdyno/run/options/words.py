@@ -193,7 +193,7 @@ def _text(value: Any) -> str:
         case float():
             text = f"{value:.12g}"
         case WeightedName():
-            text = value.name if value.weight == 1 else f"{value.name}@{value.weight}"
+            text = str(value)
         case Think():
             text = f"{span_text(value.mean_ns)},{value.law}"
         case Stage():

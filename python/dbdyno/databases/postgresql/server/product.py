@@ -55,6 +55,8 @@ def _configuration(cluster: Cluster) -> str:
         "listen_addresses": LOOPBACK if cluster.blueprint.tcp else "",
         "port": str(_port(cluster)),
     }
+    if cluster.blueprint.primary:  # by this name the primary lists it
+        placement["cluster_name"] = cluster.folder.name
     lines = [f"{name} = {quoted(value)}\n" for name, value in placement.items()]
     included = f"include {quoted(str(cluster.data / 'postgresql.conf'))}\n"
     return included + configuration_text(cluster.blueprint.settings) + "".join(lines)

@@ -1,0 +1,1 @@
+"""The standbys of a run: which there are, and how old what they show is."""
