@@ -45,8 +45,8 @@ from dbdyno.store.writer import RunWriter
 from dbdyno.workloads.audit import audited
 
 ROOM_MIN_BYTES = 16 * 2**20
-FOLLOWED = "by its settings, a commit waits until the standby has received it"
 """The size of PostgreSQL's WAL files. InnoDB's tables grow by a quarter of that."""
+FOLLOWED = "by its settings, a commit waits until the standby has received it"
 
 
 @dataclass(frozen=True, kw_only=True)
