@@ -20,7 +20,7 @@ GITLAB = yaml.safe_load((ROOT / "integrations/gitlab/dbdyno.yml").read_text())["
 SCRIPT = "select pg_sleep((select seconds from pace));\n"
 LOAD = "pace.sql -c 1 -T 1s --warmup 0s --target"
 FAST = "psql -qc 'update pace set seconds = 0.002'"
-SLOW = "psql -qc 'update pace set seconds = 0.04'"
+SLOW = "psql -qc 'update pace set seconds = 0.1'"
 GITHUB_SHELL = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 
 
@@ -93,7 +93,7 @@ def results_of(folder):
 
 def test_the_action_fails_for_what_got_worse_and_shows_it(environment, tmp_path, server):
     folder = tmp_path / "job"
-    load = {"load": f"{LOAD} {server.url}", "before": FAST, "after": SLOW, "pairs": "3"}
+    load = {"load": f"{LOAD} {server.url}", "before": FAST, "after": SLOW, "pairs": "4"}
     conditions = {"fail-if": "tps:worse:50% p95:worse:50%"}
     ended = on_github(folder, environment, **load, **conditions)
     assert ended.returncode == 4, ended
@@ -118,7 +118,7 @@ def test_the_template_fails_with_its_condition_and_keeps_its_results(environment
         "DBDYNO_LOAD": f"{LOAD} {server.url}",
         "DBDYNO_BEFORE": FAST,
         "DBDYNO_AFTER": SLOW,
-        "DBDYNO_PAIRS": "3",
+        "DBDYNO_PAIRS": "4",
         "DBDYNO_FAIL_IF": "tps:worse:50%",
     }
     ended = on_gitlab(folder, environment, "sh", **variables)
@@ -132,7 +132,7 @@ def test_the_template_fails_with_its_condition_and_keeps_its_results(environment
 
 def test_what_got_better_fails_neither(environment, tmp_path, server):
     folder = tmp_path / "job"
-    load = {"load": f"{LOAD} {server.url}", "before": SLOW, "after": FAST, "pairs": "3"}
+    load = {"load": f"{LOAD} {server.url}", "before": SLOW, "after": FAST, "pairs": "4"}
     ended = on_github(folder, environment, **load)
     assert ended.returncode == 0, ended
     assert results_of(folder)["throughput_tps:worse:5%"] == []
