@@ -118,7 +118,7 @@ def test_both_orders_run_in_turn_with_nothing_else_changed(runs):
     found = verify(explained(), [advice()], Trial(pairs=3), TOOLS, lambda _line: None)
     assert [text == ADVISED for _, _, text in runs] == [False, True, True, False, False, True]
     for items, options, _ in runs:
-        assert items[0] == ("tpcb", 0)
+        assert items[0] == ("tpcb", 0, "write")
         assert (options.server, options.settings) == ("postgres:17", (("fsync", "off"),))
         assert (options.seed, options.clients, options.query_mode) == (42, 8, "simple")
         assert options.define == (("scale", "3"),)

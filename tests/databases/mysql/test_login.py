@@ -1,5 +1,7 @@
 """Where a ``mysql://`` target leads, with typical option files and environments."""
 
+import gc
+import socket
 from pathlib import Path
 
 import pytest
@@ -225,3 +227,13 @@ def test_a_malformed_target_is_explained_without_the_password(target: str, expec
     assert expected in caught.value.message
     assert caught.value.hint
     assert not {"hush", "hu"} & set(f"{caught.value.message} {caught.value.hint}".split())
+
+
+def test_a_unix_socket_that_nobody_answers_is_closed(tmp_path: Path) -> None:
+    """A witness of an outage tries again and again: what it left open would be a warning."""
+    path = tmp_path / "refusing.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+    with pytest.raises(DbdynoError, match="Connection refused"):
+        open_connection(f"mysql://u@localhost/d?socket={path}")
+    gc.collect()

@@ -4,6 +4,7 @@ PyMySQL knows others, some of which send the password itself to whoever asks, al
 are refused before anything is sent, in the words of the engine.
 """
 
+import socket
 import ssl
 from typing import Any
 
@@ -20,6 +21,24 @@ class AuthenticatingConnection(pymysql.Connection):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(auth_plugin_map={SHA256: Sha256Password}, **options)
+
+    def connect(self, sock: socket.socket | None = None) -> None:
+        """Connect, by the given socket if there is one.
+
+        PyMySQL would leave a Unix socket open that nobody answers.
+        """
+        if sock is None and self.unix_socket:
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            sock.settimeout(self.connect_timeout)
+            try:
+                sock.connect(self.unix_socket)
+            except OSError as error:
+                sock.close()
+                why = f"Can't connect to MySQL server on {self.host!r} ({error})"
+                raise pymysql.OperationalError(CR.CR_CONN_HOST_ERROR, why) from error
+            self.host_info = "Localhost via UNIX socket"
+            self._secure = True
+        super().connect(sock)
 
     def _process_auth(self, plugin_name: bytes, auth_packet: Any, handler: Any = None) -> Any:
         """Answer the server's request for a method."""

@@ -82,7 +82,7 @@ def open_connection(target: str) -> MysqlConnection:
 
 
 def _refuse_missing_socket(login: Login) -> None:
-    """Report a missing socket before the driver tries, which would leak a socket of its own."""
+    """Report a missing socket as such: the driver's error is the same for all."""
     unix = login.address.unix
     if not unix:
         return
