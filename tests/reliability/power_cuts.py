@@ -30,7 +30,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dbdyno.errors import DbdynoError
-from dbdyno.run.events.witness import Witness
+from dbdyno.run.bystanders.witness import Witness
 from dbdyno.servers.placement import Placement
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.processes import children_of

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dbdyno.model.plan import Address
+from dbdyno.run.bystanders.probe import Reader
 from dbdyno.run.standbys.finding import Standby
-from dbdyno.run.standbys.probe import Reader
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.spec import parse_spec
 from tests.support.ended import record_of

@@ -1,1 +1,1 @@
-"""What happens to a server while it is under load: planned events, and who sees what they cost."""
+"""What happens to a server while it is under load: planned events, and what they cost."""

@@ -19,9 +19,9 @@ from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds
 from dbdyno.model.database import Promise
 from dbdyno.model.record import FailoverRecord
+from dbdyno.run.bystanders.witness import Witness
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.events.planned import PlannedEvent
-from dbdyno.run.events.witness import Witness
 from dbdyno.run.network_delay.way import SlowWay
 from dbdyno.run.shell_command import run_command
 from dbdyno.servers.private import PrivateServer

@@ -66,9 +66,11 @@ def modules_for(script: Path, text: str) -> dict[str, str]:
         beyond = (*_folders_in_path(os.environ.get("LUA_PATH", "")), *sysbench_folders())
         places = dict.fromkeys((*folders, *beyond))
         known = {**_modules_in(places, script), **_modules_deep_in(places, read)}
-        for name in _mentioned("\n".join((read, *found.values())), known.keys() - found.keys()):
-            found[name] = read_script(known[name])
-            unread.append(found[name])
+        mentioned = set(_IDENTIFIER.findall("\n".join((read, *found.values()))))
+        for name in sorted(known.keys() - found.keys()):
+            if name.rpartition(".")[2] in mentioned:
+                found[name] = read_script(known[name])
+                unread.append(found[name])
     return found
 
 
@@ -118,8 +120,3 @@ def _files_in(folder: Path) -> Iterator[Path]:
     """
     found = (glob(pattern, root_dir=folder) for pattern in _PATTERNS)  # noqa: PTH207
     return (folder / name for names in found for name in sorted(names))
-
-
-def _mentioned(text: str, names: set[str]) -> list[str]:
-    identifiers = set(_IDENTIFIER.findall(text))
-    return sorted(name for name in names if name.rpartition(".")[2] in identifiers)

@@ -1,1 +1,1 @@
-"""The standbys of a run: which there are, and how old what they show is."""
+"""The standbys of a run: which there are, and the record of each."""

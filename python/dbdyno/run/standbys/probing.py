@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import StandbyRecord
+from dbdyno.run.bystanders.probe import Probe
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.job import Job
 from dbdyno.run.standbys.finding import Standby, find_standbys
-from dbdyno.run.standbys.probe import Probe
 
 
 class ProbedStandbys:

@@ -5,17 +5,15 @@ them there, as soon as each is acknowledged, and again until it sees it. The pro
 """
 
 import math
-import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from dbdyno.databases.connection import Connection, hang_up
 from dbdyno.model.record import StandbyRecord
+from dbdyno.run.bystanders.bystander import Bystander, Client, Connect
 from dbdyno.run.standbys.finding import Standby
 
 PAUSE_S = 0.05
@@ -23,13 +21,10 @@ PAUSE_S = 0.05
 READ_AGAIN_S = 0.005
 """Between two reads of a number that was not there yet."""
 RETRY_S = 0.1
-PATIENCE_S = 5.0
-
-Connect = Callable[[], Connection]
 
 
 @dataclass
-class Reader:
+class Reader(Client):
     """What was seen on one standby, of the numbers that were acknowledged; in ns."""
 
     standby: Standby
@@ -41,7 +36,6 @@ class Reader:
     """How many of those reads did not see it."""
     ages_ns: list[int] = field(default_factory=list)
     """How long after its acknowledgement each number was first seen; 0 if at once."""
-    connection: Connection | None = None
 
     def take(self, acknowledged_ns: Sequence[int], last: int, number: int, asked_ns: int) -> None:
         """Take the number that a read saw; as it began, ``last`` was acknowledged."""
@@ -53,26 +47,17 @@ class Reader:
         self.judged = last
 
 
-class Probe:
-    """Commits and reads from :meth:`begin` to :meth:`end`, in a table of its own."""
+class Probe(Bystander):
+    """Commits numbers, and reads them on standbys."""
 
     def __init__(self, connect: Connect, standbys: Sequence[Standby]) -> None:
-        self.table = f"dbdyno_probe_{secrets.token_hex(4)}"
-        self._connect = connect
-        self._over = threading.Event()
+        super().__init__("probe", connect)
         self._has_news = threading.Condition()
         self._acknowledged_ns: list[int] = []
         """When each number was acknowledged, from 1."""
         self._ended_ns = 0
-        self._writing: Connection | None = None
-        self._readers = [Reader(standby) for standby in standbys]
-        self._threads = [
-            threading.Thread(target=self._write, name="probe", daemon=True),
-            *(
-                threading.Thread(target=self._read, args=(reader,), name="probe", daemon=True)
-                for reader in self._readers
-            ),
-        ]
+        self._add(Client(), self._write)
+        self._readers = [self._add(Reader(standby), self._read) for standby in standbys]
 
     def create(self) -> None:
         """Create the table."""
@@ -80,29 +65,13 @@ class Probe:
             connection.execute(f"create table {self.table} (number bigint not null)")
             connection.execute(f"insert into {self.table} values (0)")
 
-    def drop(self) -> None:
-        """End, and drop the table unless the server is gone."""
-        self.end()
-        with suppress(Exception), self._connect() as connection:
-            connection.execute(f"drop table {self.table}")
-
-    def begin(self) -> None:
-        """Begin to commit and to read."""
-        for thread in self._threads:
-            thread.start()
-
     def end(self) -> None:
-        """Commit and read no more; what waits for an answer that does not come is hung up."""
+        """Commit and read no more."""
         self._ended_ns = self._ended_ns or time.monotonic_ns()
         self._over.set()
         with self._has_news:
             self._has_news.notify_all()
-        for thread in self._threads:
-            if thread.ident is not None:
-                thread.join(PATIENCE_S)
-        for connection in (self._writing, *(reader.connection for reader in self._readers)):
-            if connection is not None:
-                hang_up(connection)
+        super().end()
 
     def with_staleness(self, records: Sequence[StandbyRecord]) -> list[StandbyRecord]:
         """Return the records of the standbys, in order, with what the probe saw."""
@@ -130,23 +99,21 @@ class Probe:
             )
         return found
 
-    def _write(self) -> None:
+    def _write(self, client: Client) -> None:
         """Commit number after number, until the end."""
         while not self._over.wait(PAUSE_S):
             number = len(self._acknowledged_ns) + 1
             try:
-                self._writing = self._writing or self._connect()
-                self._writing.execute(f"update {self.table} set number = {number}")
+                client.connection = client.connection or self._connect()
+                client.connection.execute(f"update {self.table} set number = {number}")
             except Exception:  # of any driver: it will be committed again
-                _close(self._writing)
-                self._writing = None
+                client.close()
                 self._over.wait(RETRY_S)
             else:
                 with self._has_news:
                     self._acknowledged_ns.append(time.monotonic_ns())
                     self._has_news.notify_all()
-        _close(self._writing)
-        self._writing = None
+        client.close()
 
     def _read(self, reader: Reader) -> None:
         """Read each number as soon as it is acknowledged, until it is seen."""
@@ -164,18 +131,10 @@ class Probe:
                 asked_ns = time.monotonic_ns()
                 ((number,),) = reader.connection.execute(ask).fetchall()
             except Exception:  # of any driver; the table may not be there yet
-                _close(reader.connection)
-                reader.connection = None
+                reader.close()
                 self._over.wait(RETRY_S)
                 continue
             reader.take(self._acknowledged_ns, last, number, asked_ns)
             if reader.seen < last:
                 self._over.wait(READ_AGAIN_S)
-        _close(reader.connection)
-        reader.connection = None
-
-
-def _close(connection: Connection | None) -> None:
-    if connection is not None:
-        with suppress(Exception):  # of any driver, about a connection that is broken
-            connection.close()
+        reader.close()

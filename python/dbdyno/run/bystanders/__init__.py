@@ -1,0 +1,1 @@
+"""Clients beside the load, which see what the load itself cannot tell. They decide nothing."""
