@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dbdyno.analysis.series.readings import LevelSeries
 from dbdyno.analysis.series.timeline import whole_intervals
 from dbdyno.analysis.standbys import lag
 from dbdyno.explain.explain import explained_record
@@ -96,16 +98,13 @@ def _figures(run: Run, standbys: Sequence[StandbyRecord]) -> list[Figure]:
     }
     if not lags or not len(line.time_s):
         return []
-    middles_s = line.time_s + line.seconds / 2
-    values_ms = {
-        name: np.interp(middles_s, series.time_s, series.value * 1e3, left=np.nan, right=np.nan)
-        for name, series in lags.items()
-    }
-    grouping = resample.group_size(len(middles_s))
-    step = max(1, -(-len(middles_s) // ROWS_MAX))
+    values_ms = {name: _longest_ms(line.time_s, series) for name, series in lags.items()}
+    grouping = resample.group_size(len(line.time_s))
+    step = max(1, -(-len(line.time_s) // ROWS_MAX))
+    places = {one.name: place for place, one in enumerate(standbys, 1)}
     shown = [
         Series(
-            name,
+            f"no. {places[name]}",
             COLOURS[number % len(COLOURS)],
             resample.json_numbers(resample.worst_of(values, grouping)),
         )
@@ -116,24 +115,32 @@ def _figures(run: Run, standbys: Sequence[StandbyRecord]) -> list[Figure]:
     return [
         Figure(
             id="standbys-chart",
-            caption="Replay lag, as the primary last measured it; once a second, between readings "
-            f"interpolated{shading_text(run)}{lane_text(run)}.",
+            caption="Replay lag, as the primary last measured it: the longest of each interval, by "
+            f"the place of the standby in the table above{shading_text(run)}{lane_text(run)}.",
             summary=f"The longest replay lag was {milliseconds(longest_ms)}, of {longest}.",
             table=Table(
                 caption="Replay lag over time",
                 columns=("Time", *lags),
                 rows=[
                     (
-                        seconds(float(middles_s[at])),
+                        seconds(float(line.time_s[at])),
                         *(_lag_text(float(values[at])) for values in values_ms.values()),
                     )
-                    for at in range(0, len(middles_s), step)
+                    for at in range(0, len(line.time_s), step)
                 ],
                 numeric=frozenset(range(len(lags) + 1)),
             ),
             chart=chart(run, shown, scale="linear", unit="ms", height=180),
         )
     ]
+
+
+def _longest_ms(begins_s: NDArray[np.float64], lag: LevelSeries) -> NDArray[np.float64]:
+    """The longest lag that was read in each interval; NaN without a reading."""
+    longest_ms = np.full(len(begins_s), np.nan)
+    places = np.searchsorted(begins_s, lag.time_s, side="right") - 1
+    np.fmax.at(longest_ms, places, lag.value * 1e3)
+    return longest_ms
 
 
 def _lag_text(value_ms: float) -> str:
