@@ -117,7 +117,7 @@ def main(way: str) -> None:
             print("histograms equal:", histogram_bars(done.response) == histogram_bars(merged))
             for part in parts:
                 print(
-                    f"{part.name}: began {part.begun_late_ns / 1e3:.0f} µs late, clock "
+                    f"{part.name}: began {(part.begun_late_ns or 0) / 1e3:.0f} µs late, clock "
                     f"{part.clock_offset_ns / 1e3:+.0f} ± {part.clock_bound_ns / 1e3:.0f} µs"
                 )
 

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +14,7 @@ from typing import IO, Any
 import msgspec
 import pytest
 
+from dbdyno.analysis.workers import worker_doubts
 from dbdyno.engine import EngineProcess, histogram_bars, histogram_merge
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet import fleet as fleet_module
@@ -31,9 +33,10 @@ from dbdyno.model.frame import (
     Window,
 )
 from dbdyno.model.plan import Arrivals, OpenArrivals, Plan, Stage
+from dbdyno.model.worker import WorkerPart
 from tests.engine.postgres import Postgres
 from tests.engine.running import assert_identities, plan_for, times
-from tests.support.patience import wait_until
+from tests.support.patience import eventually, wait_until
 from tests.support.rights import namespaces
 
 ROOT = Path(__file__).parent.parent.parent
@@ -259,6 +262,33 @@ def test_one_that_never_begins_is_not_waited_for(local, log):
     assert len(of_kind(Started, frames)) == 1
     assert of_kind(Done, frames)[0].end == "complete"
     assert [part.lost_at_s is None for part in running.workers()] == [True, False]
+
+
+def test_threads_that_begin_late_are_known_by_name(local, log):
+    """One had the word in time, and was stopped when the others began."""
+    was_in_time: list[bool] = []
+
+    def stop_over_the_beginning(fleet: Fleet, frame: Frame) -> None:
+        if isinstance(frame, Started):
+            greeting = fleet.agents[1].greeting
+            assert greeting is not None
+            os.kill(greeting.pid, signal.SIGSTOP)
+            was_in_time.append(time.monotonic_ns() < frame.monotonic_ns)
+            time.sleep((frame.monotonic_ns - time.monotonic_ns()) / 1e9 + 0.3)
+            os.kill(greeting.pid, signal.SIGCONT)
+
+    plan = plan_for(local.endpoint(), "select 1;", clients=6, threads=6, seconds=1)
+
+    def parts() -> list[WorkerPart]:
+        frames, running = shared("local*3", plan, log, stop_over_the_beginning)
+        assert of_kind(Done, frames)[0].end == "complete"
+        return running.workers()
+
+    first, late, last = eventually(parts, lambda _: was_in_time.pop())  # or the host was busy
+    assert late.begun_late_ns > 250e6
+    assert max(first.begun_late_ns, last.begun_late_ns) < late.begun_late_ns
+    (doubt,) = [one for one in worker_doubts([late], []) if one.startswith("worker clock: local-2")]
+    assert "apart from the others" in doubt
 
 
 @namespaces

@@ -137,6 +137,12 @@ impl Connected {
     }
 }
 
+/// By how much the last thread of a part was late when it let its first clients go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PartBegun {
+    pub late_ns: u64,
+}
+
 /// What a part reports instead of [`Interval`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartInterval {
@@ -208,7 +214,6 @@ pub struct Started {
     pub unix_ns: u64,
     pub measure_begin_ns: u64,
     pub measure_end_ns: Option<u64>,
-    pub late_ns: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -372,6 +377,7 @@ pub enum Frame {
     Connected(Connected),
     PartConnected(PartConnected),
     Started(Started),
+    PartBegun(PartBegun),
     Interval(Box<Interval>),
     PartInterval(Box<PartInterval>),
     Activity(Activity),

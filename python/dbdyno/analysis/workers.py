@@ -48,7 +48,7 @@ def _record(part: WorkerPart, histograms: Histograms) -> WorkerRecord:
         cpu_us_per_transaction=cost,
         clock_offset_us=part.clock_offset_ns / 1e3,
         clock_bound_us=part.clock_bound_ns / 1e3,
-        begun_late_us=part.begun_late_ns / 1e3,
+        begun_late_us=None if part.begun_late_ns is None else part.begun_late_ns / 1e3,
         lost_at_s=part.lost_at_s,
     )
 
@@ -61,7 +61,7 @@ def worker_doubts(parts: Sequence[WorkerPart], records: Sequence[WorkerRecord]) 
                 f"worker lost: {part.name} and its {part.clients} clients were lost after "
                 f"{seconds(part.lost_at_s)} ({part.why_lost}): from then on the load was smaller"
             )
-        skew_ns = max(part.begun_late_ns, part.clock_bound_ns, part.clock_drifted_ns)
+        skew_ns = max(part.begun_late_ns or 0, part.clock_bound_ns, part.clock_drifted_ns)
         if skew_ns > SKEW_MAX_NS:
             yield (
                 f"worker clock: {part.name} may have been {milliseconds(skew_ns / 1e6)} apart from "

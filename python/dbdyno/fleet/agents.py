@@ -17,10 +17,10 @@ import msgspec
 from dbdyno.fleet.clocks import Offset, exchanged
 from dbdyno.fleet.words import Place
 from dbdyno.model.frame import Frame
-from dbdyno.model.frame.parts import Clock, Greeting, PartConnected, PartInterval
+from dbdyno.model.frame.parts import Clock, Greeting, PartBegun, PartConnected, PartInterval
 from dbdyno.model.secrets import Masker
 
-AgentFrame: TypeAlias = Frame | Greeting | Clock | PartConnected | PartInterval
+AgentFrame: TypeAlias = Frame | Greeting | Clock | PartConnected | PartBegun | PartInterval
 
 FRAME_BYTES_MAX = 64 * 2**20
 WAITING_BYTES_MAX = 64 * 2**20

@@ -31,7 +31,7 @@ from dbdyno.model.frame import (
     OutageBegun,
     Started,
 )
-from dbdyno.model.frame.parts import Greeting, PartConnected, PartInterval
+from dbdyno.model.frame.parts import Greeting, PartBegun, PartConnected, PartInterval
 from dbdyno.model.plan import Plan
 from dbdyno.model.worker import WorkerPart
 
@@ -52,6 +52,7 @@ class _Part:
     hello: Hello | None = None
     is_connected: bool = False
     started: Started | None = None
+    begun_late_ns: int | None = None
     last: PartInterval | None = None
     done: Done | None = None
     failed: Failed | None = None
@@ -163,7 +164,7 @@ class RunningFleet:
             clock_offset_ns=part.offset.offset_ns,
             clock_bound_ns=part.offset.bound_ns,
             clock_drifted_ns=part.drift.drifted_ns,
-            begun_late_ns=part.started.late_ns if part.started else 0,
+            begun_late_ns=part.begun_late_ns,
             lost_at_s=part.lost_at_s,
             why_lost=part.why_lost,
         )
@@ -249,6 +250,8 @@ class RunningFleet:
                 if waited <= self._state.connecting:
                     self._state.connecting.clear()
                     frame = said
+            case PartBegun(late_ns=late_ns):
+                part.begun_late_ns = late_ns
             case Started():
                 part.started = said
                 frame = self._started()
@@ -300,7 +303,6 @@ class RunningFleet:
             unix_ns=time.time_ns() + begin_ns - time.monotonic_ns(),
             measure_begin_ns=first.measure_begin_ns + shift,
             measure_end_ns=None if end_ns is None else end_ns + shift,
-            late_ns=max(each.late_ns for each in started),
         )
 
     def _lose(self, part: _Part, why: str) -> Iterator[_Out]:

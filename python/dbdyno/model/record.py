@@ -414,8 +414,9 @@ class WorkerRecord(Struct, frozen=True, kw_only=True):
     """By how much its clock was ahead of this host's when the load began."""
     clock_bound_us: float
     """By how much that may be wrong at most: half of the quickest round trip to it."""
-    begun_late_us: float
-    """By how much it was past the common beginning when it learned of it; 0 is as it should be."""
+    begun_late_us: float | None
+    """How long after the common beginning the last of its threads began; None if it was lost before
+    that."""
     lost_at_s: float | None
     """When it was lost, in seconds since the load began; None if it reported its end."""
 

@@ -20,6 +20,6 @@ class WorkerPart(Struct, frozen=True, kw_only=True):
     clock_offset_ns: int
     clock_bound_ns: int
     clock_drifted_ns: int
-    begun_late_ns: int
+    begun_late_ns: int | None
     lost_at_s: float | None
     why_lost: str

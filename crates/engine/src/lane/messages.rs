@@ -35,6 +35,8 @@ pub(crate) enum Report {
     Connecting(u32),
     /// All clients of the lane are connected.
     Connected(ConnectedLane),
+    /// The lane's first clients were let go at this instant.
+    Begun(Nanos),
     /// A client has left for another lane.
     ClientDeparted { to: u32, moving: Box<MovingClient> },
     /// An interval is over.

@@ -35,6 +35,9 @@ impl Reporter {
         worker: &mut Worker,
         connected_lane: impl FnOnce() -> ConnectedLane,
     ) {
+        if let Some(at) = worker.take_begun() {
+            self.send(Report::Begun(at));
+        }
         for closed in worker.take_closed() {
             self.send(Report::IntervalClosed(self.lane, closed));
         }

@@ -14,7 +14,7 @@ use super::{Engine, emit};
 use crate::lane::{ConnectedLane, LaneEnd, Message, Report};
 use crate::{EngineError, Sink, clock};
 use dbdyno_hist::frame::{
-    Connected, Frame, Note, Outage, OutageBegun, PartConnected, Started, Statement,
+    Connected, Frame, Note, Outage, OutageBegun, PartBegun, PartConnected, Started, Statement,
 };
 use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{HopelessScript, OutageEvent, Timeline};
@@ -40,6 +40,8 @@ pub(super) struct Coordinator<'a> {
     connected_lanes: Vec<ConnectedLane>,
     /// The timeline of the load, once it has started.
     timeline: Option<Timeline>,
+    /// When each lane let its first clients go.
+    begun: Vec<Nanos>,
     colocation: Option<Colocation>,
     /// Which task serves each session, until the load begins.
     task_of: Option<TaskOf>,
@@ -60,6 +62,7 @@ impl<'a> Coordinator<'a> {
             hooks: hooks.map_err(|problem| EngineError::bad_script(&[problem]))?,
             connected_lanes: Vec::new(),
             timeline: None,
+            begun: Vec::new(),
             colocation: None,
             task_of: sessions_are_tasks.then(|| Box::new(Some) as TaskOf),
             statements_emitted: 0,
@@ -87,6 +90,7 @@ impl<'a> Coordinator<'a> {
             Report::Connected(_) if self.aggregator.interrupted => Ok(()),
             Report::Connected(lane) => self.lane_connected(lane, sink),
             Report::Begin(at) => self.begin(at, sink),
+            Report::Begun(at) => self.lane_begun(at, sink),
             Report::SessionTasks(tasks) => {
                 self.start_colocation(Box::new(move |session| tasks.get(&session).copied()));
                 Ok(())
@@ -142,6 +146,18 @@ impl<'a> Coordinator<'a> {
             emit(sink, &self.connected())?;
         }
         Ok(())
+    }
+
+    /// A lane has begun; after the last one, it is known how late this part of a load was.
+    fn lane_begun(&mut self, at: Nanos, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        self.begun.push(at);
+        let Some(timeline) = &self.timeline else { return Ok(()) };
+        let is_last = self.begun.len() == self.lanes.len();
+        let Some(&latest) = self.begun.iter().max().filter(|_| is_last) else { return Ok(()) };
+        if !self.engine.plan.is_shared() {
+            return Ok(());
+        }
+        emit(sink, &Frame::PartBegun(PartBegun { late_ns: (latest - timeline.start()).0 }))
     }
 
     /// It is known which task serves each session: clients may move to that task's processor.
@@ -314,7 +330,6 @@ impl<'a> Coordinator<'a> {
         let started = Started {
             monotonic_ns: start.0,
             unix_ns: (clock::unix_now() + (start - clock::now())).0,
-            late_ns: (clock::now() - start).0,
             measure_begin_ns: timeline.measure_begin().0,
             measure_end_ns: (end != Nanos::MAX).then_some(end.0),
         };

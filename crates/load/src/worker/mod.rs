@@ -40,6 +40,8 @@ pub struct Worker {
     clients: Clients,
     timers: Timers,
     timeline: Option<Timeline>,
+    /// When the load really began, once it has, until it is taken.
+    begun: Option<Nanos>,
     /// When the next stage begins.
     next_activation: Nanos,
     connector: Connector,
@@ -69,6 +71,7 @@ impl Worker {
             clients: Clients::new(ids.zip(executions).map(client).collect()),
             timers: Timers::default(),
             timeline: None,
+            begun: None,
             next_activation: Nanos::MAX,
             connector: Connector::default(),
             arrivals: Arrivals::new(&plan, thread),
@@ -206,6 +209,7 @@ impl Worker {
             }
         }
         if is_first {
+            self.begun = Some(now);
             self.shared.viability().worker_begun();
         }
     }
@@ -466,6 +470,11 @@ impl Worker {
     /// The samples of the last second, once it is over or the worker is; until then none.
     pub fn take_activities(&mut self) -> Vec<Activity> {
         self.sampler.take(self.ending.is_over())
+    }
+
+    /// When the first clients were let go, once: the beginning, or later if the thread was late.
+    pub fn take_begun(&mut self) -> Option<Nanos> {
+        self.begun.take()
     }
 
     /// New outage events; at the run's end, also an outage that is not over.

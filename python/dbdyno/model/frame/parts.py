@@ -38,6 +38,13 @@ class PartConnected(Struct, frozen=True, tag="part_connected", tag_field="kind")
     """All clients of this engine are connected."""
 
 
+class PartBegun(Struct, frozen=True, tag="part_begun", tag_field="kind"):
+    """All threads of this engine have let their first clients go."""
+
+    late_ns: int
+    """By how much the last of them was late."""
+
+
 class PartTally(Struct, frozen=True):
     """What a part counted in an interval."""
 

@@ -70,8 +70,6 @@ class Started(Struct, frozen=True, tag="started", tag_field="kind"):
     unix_ns: int
     measure_begin_ns: int
     measure_end_ns: int | None
-    late_ns: int = 0
-    """By how much it was past that instant when the engine learned of it."""
 
 
 class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
