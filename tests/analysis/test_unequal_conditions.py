@@ -11,7 +11,7 @@ from dbdyno.analysis.compare.workload_parameters import workload_parameters
 from dbdyno.databases.known import recorded_database
 from dbdyno.model.host import HostDescription
 from dbdyno.model.plan import Plan
-from dbdyno.model.record import IsolationRecord, StatementRecord
+from dbdyno.model.record import IntermediaryRecord, IsolationRecord, StatementRecord
 from dbdyno.model.recorded_schema import RecordedSchema
 from dbdyno.model.run import Conditions, RecordedServer
 from dbdyno.model.telemetry import ServerFacts
@@ -71,6 +71,19 @@ def test_isolation_is_compared_where_every_run_has_it():
 def recorded(run, **changes):
     """The run with another record."""
     return dataclasses.replace(run, record=replace(run.record, **changes))
+
+
+def test_what_connections_go_through_is_compared_where_every_run_has_it():
+    direct = recorded(conditions(), intermediaries=[])
+    product = "PgBouncer 1.18.0"
+    pooler = IntermediaryRecord(target="", kind="pooler", mode="session", product=product)
+    pooled = recorded(conditions(), intermediaries=[pooler])
+    assert unequal([direct], [direct]) == []
+    assert unequal([conditions()], [pooled]) == []  # an older run
+    (line,) = unequal([direct], [pooled])
+    assert line.startswith("Different connections: what they go through")
+    assert "nothing" in line
+    assert "PgBouncer 1.18.0, a pooler in session mode" in line
 
 
 def test_the_same_conditions_differ_in_nothing():

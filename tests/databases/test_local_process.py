@@ -40,14 +40,19 @@ def decoy() -> Iterator[int]:
 
 
 def test_a_session_is_known_by_when_it_began(decoy: int):
-    info = SimpleNamespace(backend_pid=decoy, dbname="shop")
+    """By the number that the server has for it: a pooler announces others."""
+
+    class OfPostgresql(Answering):
+        def execute(self, query: str) -> Answering:
+            return Answering(decoy) if query == "select pg_backend_pid()" else self
+
+    info = SimpleNamespace(backend_pid=os.getpid(), dbname="shop")
     age = age_s(decoy)
     assert age is not None
-    assert of_postgresql(Answering(age, info=info)) == os.getpid()
-    assert of_postgresql(Answering(age + 3600, info=info)) is None
-    assert (
-        of_postgresql(Answering(age, info=SimpleNamespace(backend_pid=decoy, dbname="x"))) is None
-    )
+    assert of_postgresql(OfPostgresql(age, info=info)) == os.getpid()
+    assert of_postgresql(OfPostgresql(age + 3600, info=info)) is None
+    elsewhere = SimpleNamespace(backend_pid=os.getpid(), dbname="x")
+    assert of_postgresql(OfPostgresql(age, info=elsewhere)) is None
 
 
 def test_a_server_is_known_by_when_it_began(mariadb_server: Server, tmp_path: Path):

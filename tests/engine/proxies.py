@@ -72,12 +72,13 @@ def _behave(visitor: socket.socket, behaviour: Behaviour) -> None:
         behaviour(visitor)
 
 
-def forward_to(server: Path, spoil: Callable[[bytes], bytes] = bytes) -> Behaviour:
-    """Pass bytes both ways; those from the server go through ``spoil``."""
+def forward_to(server: Path | int, spoil: Callable[[bytes], bytes] = bytes) -> Behaviour:
+    """Pass bytes both ways, to a Unix socket or a port; the server's go through ``spoil``."""
 
     def behave(visitor: socket.socket) -> None:
-        with socket.socket(socket.AF_UNIX) as other:
-            other.connect(str(server))
+        is_port = isinstance(server, int)
+        with socket.socket(socket.AF_INET if is_port else socket.AF_UNIX) as other:
+            other.connect(("127.0.0.1", server) if is_port else str(server))
             _exchange(visitor, other, spoil)
 
     return behave

@@ -4,13 +4,19 @@ Eight clients share two sessions, with as much telemetry as possible: nothing th
 the control connection does may reach the load through a session that both have used.
 """
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import psycopg
 import pytest
 
+from dbdyno.databases.connecting import inspecting
 from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.errors import DbdynoError
+from dbdyno.report.pages.run import render_summary
+from dbdyno.report.verdict import intermediaries
 from dbdyno.run.options.grammar import WeightedName
 from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.tools import engine_tools
@@ -98,10 +104,11 @@ def test_a_session_that_has_others_statements_is_refused(home, target):
     assert "max_prepared_statements" in caught.value.hint
 
 
-def test_a_script_that_empties_its_session_is_named(home, target, tmp_path):
+def test_a_script_that_empties_its_session_is_named(home, server, tmp_path):
     script = tmp_path / "forgetful.sql"
     script.write_text("select 1;\ndiscard all;\n")
-    record = measured(target, script, query_mode="prepared", clients=1)
+    with pooler(server.folder, server.port, sessions=20, mode="session") as target:
+        record = measured(target, script, query_mode="prepared", clients=1)
     (lost,) = (finding for finding in record.findings if finding.id == "statements_lost")
     assert "forgetful.sql" in lost.advice[0]
 
@@ -116,3 +123,93 @@ def test_a_pooler_with_too_few_sessions_is_named(home, server, tmp_path):
     ):
         measured(f"{target}&connect_timeout=5", script, telemetry="off")
     assert "default_pool_size" in caught.value.hint
+
+
+def test_a_pooler_is_seen_and_said(home, target):
+    """What shows it, how it lends its sessions, and what is not known behind it."""
+    record = measured(target, query_mode="simple")
+    (found,) = record.intermediaries
+    assert (found.target, found.kind, found.mode) == (record.target, "pooler", "transaction")
+    assert found.product.startswith("PgBouncer 1.")
+    assert found.seen[0].startswith("the login told of session ")
+    assert "requests of two connections" in found.seen[-1]
+    assert found.keeps_prepared is False
+    (said,) = intermediaries(record)
+    assert said.startswith(f"through {found.title}: response times include it")
+    plan = open_run("last").load(engine_tools().histograms).plan
+    assert "a pooler in transaction mode" in render_summary(record, plan)
+    samples = open_run("last").columns("waits")
+    assert {*samples["state"][samples["who"] == "client"]} <= {""}  # nobody knows its session
+    reasons = {one.reason for one in record.not_looked}
+    assert any("a pooler in between has session ids of its own" in reason for reason in reasons)
+
+
+def test_the_cpu_time_of_a_server_behind_a_pooler_on_this_host_is_known(home, target):
+    """Its processes are found by what the server says of itself; whose they are, is not known."""
+    record = measured(target, query_mode="simple")
+    assert record.server["cpu_us_per_transaction"] > 0
+    assert not {part.processes for part in record.server_processes} & {
+        "clients' sessions",
+        "other sessions",
+    }
+
+
+def test_a_pooler_in_session_mode_keeps_what_is_prepared(home, server):
+    with pooler(server.folder, server.port, sessions=20, mode="session") as target:
+        record = measured(target, clients=2)
+    (found,) = record.intermediaries
+    assert (found.mode, found.keeps_prepared) == ("session", True)
+    assert record.failures == []
+
+
+def test_a_pooler_that_takes_no_transactions_is_refused(home, server):
+    with (
+        pooler(server.folder, server.port, sessions=3, mode="statement") as target,
+        pytest.raises(DbdynoError, match="it takes no transactions") as caught,
+    ):
+        measured(target, query_mode="simple")
+    assert caught.value.code == "pooler_mode"
+    assert "pool_mode = transaction" in caught.value.hint
+
+
+def test_a_pooler_with_one_session_is_seen_nevertheless(home, server, tmp_path):
+    """In session mode a second connection gets none, so the mode does not show."""
+    script = tmp_path / "mine.sql"
+    script.write_text("select 1;\n")
+    with pooler(server.folder, server.port, sessions=1, mode="session") as target:
+        with inspecting(target) as (driver, connection):
+            found = driver.intermediary(target, connection)
+        assert (found.kind, found.mode, found.keeps_prepared) == ("pooler", None, None)
+        assert "got no session" in found.seen[-1]
+
+
+def test_nothing_shows_in_front_of_a_server_itself(home, server, tmp_path):
+    script = tmp_path / "mine.sql"
+    script.write_text("select 1;\n")
+    target = f"postgresql://postgres@/postgres?host={server.folder}&port={server.port}"
+    record = measured(target, script)
+    assert record.intermediaries == []
+    assert [*intermediaries(record)] == []
+
+
+def test_clients_that_get_no_session_are_explained(home, server, tmp_path):
+    script = tmp_path / "mine.sql"
+    script.write_text("select 1;\n")
+    with pooler(server.folder, server.port, sessions=3, mode="session") as target:
+        record = measured(target, script, telemetry="off", query_mode="simple")
+    assert record.transactions.unfinished == 6
+    assert any(doubt.startswith("unfinished behind a pooler") for doubt in record.doubts)
+
+
+def test_the_doctor_looks_at_the_way_to_a_server(server):
+    with pooler(server.folder, server.port, sessions=3) as target:
+        ended = subprocess.run(
+            [sys.executable, "-m", "dbdyno", "doctor", "--target", target, "--json"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    way = json.loads(ended.stdout)["diagnoses"][-1]
+    assert (way["name"], way["level"]) == ("server", "warning")
+    assert "PgBouncer" in way["found"]
+    assert "-M simple" in way["mend"]

@@ -455,6 +455,18 @@ def find_doubts(run: Run) -> list[str]:
     return [text for doubt in DOUBTS if (text := doubt(run))]
 
 
+def unlent_sessions(record: RunRecord) -> list[str]:
+    """Transactions were cut off, maybe because a pooler had no session for each client."""
+    counts, poolers = record.transactions, record.intermediaries or ()
+    if not counts or not counts.unfinished or all(one.mode != "session" for one in poolers):
+        return []
+    return [
+        "unfinished behind a pooler: in session mode it lends each client a session for as long as "
+        "that is connected, and a client without one waits; let it have as many as clients, or "
+        "lend them for a transaction (PgBouncer: default_pool_size, pool_mode = transaction)"
+    ]
+
+
 def unmet_demands(audit: Sequence[AuditRecord]) -> list[str]:
     """The load was not what the definition of its workload demands: numbers of others differ.
 

@@ -4,7 +4,7 @@
 them, since they take long to import and most runs need one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,6 +17,7 @@ from dbdyno.databases.adapters import native_adapter
 from dbdyno.databases.connection import Connection
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Protocol
+from dbdyno.model.record import IntermediaryRecord
 
 SCHEMES: dict[str, Protocol] = {
     "postgresql": "postgresql",
@@ -25,6 +26,10 @@ SCHEMES: dict[str, Protocol] = {
     "mariadb": "mysql",
 }
 ODBC = "odbc:"  # prefix of a connection string, which is not a URL
+
+
+def _nothing_shows(_target: str, _connection: Connection) -> None:
+    return None
 
 
 def _as_it_is(target: str, _settings: Mapping[str, str]) -> str:
@@ -43,7 +48,8 @@ class Driver:
     the environment variables by which the database's own clients find an endpoint, and None for
     those that would lead them elsewhere; files that they name are written to the given folder.
     ``with_settings`` returns the target whose sessions begin with these settings, where they are
-    part of the login.
+    part of the login. ``intermediary`` returns what lies between a connection, to which the target
+    leads, and its server.
     """
 
     open: Callable[[str], Connection]
@@ -57,6 +63,7 @@ class Driver:
     parameters_in: Callable[[str], Mapping[str, str]]
     client_environment: Callable[[Endpoint, Path], Mapping[str, str | None]]
     with_settings: Callable[[str, Mapping[str, str]], str] = _as_it_is
+    intermediary: Callable[[str, Connection], IntermediaryRecord | None] = _nothing_shows
 
 
 def protocol_of(target: str) -> Protocol:
@@ -102,6 +109,25 @@ def endpoint_at(target: str) -> Endpoint:
     """Return the endpoint of a target, for the engine."""
     with inspecting(target) as (driver, connection):
         return driver.endpoint_of(connection)
+
+
+def intermediaries(
+    first: str, control: Connection, endpoint: Endpoint, further: Sequence[str]
+) -> list[IntermediaryRecord]:
+    """Return what lies in front of the server that ``control`` leads to, and of ``further`` ones.
+
+    ``first`` is the target of ``control``, and ``endpoint`` that of all.
+    """
+    protocol = endpoint.protocol
+    with native_adapter(protocol).understood("find out what is in front of the server"):
+        found = driver_of(protocol).intermediary(first, control)
+    seen = [replace(found, target=url_of(endpoint))] if found else []
+    for target in further:
+        with inspecting(target) as (driver, connection):
+            found = driver.intermediary(target, connection)
+            if found:
+                seen.append(replace(found, target=driver.url_of(driver.endpoint_of(connection))))
+    return seen
 
 
 def repeatable(target: str, url: str) -> str:

@@ -587,6 +587,32 @@ class ImportRecord(Struct, frozen=True, kw_only=True):
     in the table ``progress``."""
 
 
+class IntermediaryRecord(Struct, frozen=True, kw_only=True):
+    """What lies between dbdyno and a server, as their connection shows it."""
+
+    target: str
+    """The server's target, without password."""
+    kind: Literal["pooler", "proxy"]
+    """``pooler``: the session that answers is not the one that the login named; ``proxy``: the
+    server sees a client elsewhere, as behind a proxy or a translation of addresses (NAT)."""
+    product: str = ""
+    """Its name, with its version if it tells; empty if it does not say."""
+    mode: Literal["session", "transaction", "statement"] | None = None
+    """For how long a pooler lends a session to a client; None if that does not show."""
+    keeps_prepared: bool | None = None
+    """Whether a client of a pooler finds its prepared statements again; None if that is not
+    known."""
+    seen: list[str] = []
+    """What showed it, each a statement."""
+
+    @property
+    def title(self) -> str:
+        """What it is: ``PgBouncer 1.18.0, a pooler in transaction mode``."""
+        mode = f" in {self.mode} mode" if self.mode else ""
+        what = f"a pooler{mode}" if self.kind == "pooler" else "a proxy or translated addresses"
+        return f"{self.product}, {what}" if self.product else what
+
+
 class RunRecord(Struct, frozen=True, kw_only=True):
     """One measured load on one target.
 
@@ -609,6 +635,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     further_targets: list[str] = []
     """Further servers, on which connections were spread in turn. Data, invariants, settings and
     telemetry are those of ``target`` alone."""
+    intermediaries: list[IntermediaryRecord] | None = None
+    """The poolers and proxies in front of the servers, as far as they show; None if nobody looked:
+    in older runs, and of private servers."""
     server: dict[str, Any] = {}
     """``product``, its ``title`` for people, ``version``, durability level (``promise``) and, once
     it has been measured, ``cpu_us_per_transaction``. All settings are in ``server.json`` beside the

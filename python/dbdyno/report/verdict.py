@@ -113,6 +113,21 @@ def further_servers(record: RunRecord) -> str:
     )
 
 
+def intermediaries(record: RunRecord) -> Iterator[str]:
+    """What is in front of the servers, what showed it, and what is therefore not known."""
+    for one in record.intermediaries or ():
+        where = f" in front of {one.target}" if record.further_targets else ""
+        effect = "response times include it"
+        if one.kind == "pooler":
+            effect += (
+                "; which session of the server works for which client is not known, nor what "
+                "clients wait for there"
+            )
+        if one.mode == "transaction":
+            effect += "; settings and advisory locks of a session end with each transaction"
+        yield f"through {one.title}{where}: {effect} ({'; '.join(one.seen)})"
+
+
 def command(record: RunRecord) -> str:
     """The command that repeats the run; empty for runs of older versions.
 

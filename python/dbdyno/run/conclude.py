@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dbdyno.analysis.costs.costs import cost, costs
-from dbdyno.analysis.doubts import SHARED_HOST, kind_of, unmet_demands
+from dbdyno.analysis.doubts import SHARED_HOST, kind_of, unlent_sessions, unmet_demands
 from dbdyno.analysis.events.recovery import loses_too_much, with_recovery
 from dbdyno.analysis.processor.profile import server_processes, server_profile
 from dbdyno.analysis.series.planned_load import paced_rate_max
@@ -128,6 +128,7 @@ class EndedRun:
                     for one in self.measured.failovers
                     if one.lost is None
                 ),
+                *unlent_sessions(summary),
                 *unmet_demands(summary.audit),
                 *([] if has_shared_host else placement_doubts(self.connected.server, options)),
             ],

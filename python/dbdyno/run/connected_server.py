@@ -1,7 +1,7 @@
 """A running server with a control connection to it, as runs, loads and checks use it."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
@@ -9,9 +9,12 @@ from msgspec.structs import replace
 
 from dbdyno.databases.adapter import Adapter, FreeConnections, ServerDescription
 from dbdyno.databases.adapters import adapter_of
+from dbdyno.databases.connecting import intermediaries
 from dbdyno.databases.connection import Connection
+from dbdyno.databases.intermediary import refuse_unusable
 from dbdyno.errors import DbdynoError
 from dbdyno.model.database import Database
+from dbdyno.model.record import IntermediaryRecord
 from dbdyno.servers.base import Server
 
 LEAVING_MAX_S = 1.0
@@ -32,6 +35,23 @@ class ConnectedServer:
         """Number of connections that the server still admits."""
         with self.target.understood("ask how many connections are free"):
             return self.target.free_connections(self.control)
+
+    def intermediaries(
+        self, further: Sequence[str], say: Callable[[str], None], *, prepares: bool
+    ) -> list[IntermediaryRecord] | None:
+        """Poolers and proxies in front of it and of ``further`` targets; None of our own servers.
+
+        One through which statements fail that are prepared, if the load ``prepares`` any, or
+        transactions is refused.
+        """
+        server = self.server
+        if server.is_private:
+            return None
+        found = intermediaries(server.conninfo, self.control, server.endpoint(), further)
+        refuse_unusable(found, prepares=prepares)
+        for one in found:
+            say(f"{one.target if further else 'the target'} leads through {one.title}")
+        return found
 
     def description(self) -> ServerDescription:
         """Description of the server."""

@@ -76,6 +76,8 @@ def make_ready(  # noqa: PLR0913 - independent inputs
     _report_unreadable_log(job.options.server_log, say)
     placed = PlacementRecord(connected.server, job.options)
     observer.placed(placed.verified)
+    prepares = job.work.lua is None and job.draft.query_mode == "prepared"
+    found = connected.intermediaries(job.options.further_targets, say, prepares=prepares)
     if job.options.isolation:
         refuse_missing_level(job.options.isolation, connected.database)
     _refuse_to_write_where_nothing_can_be(job, connected)
@@ -101,9 +103,10 @@ def make_ready(  # noqa: PLR0913 - independent inputs
     description = connected.description()
     host.look()
     record = first_record(plan, job.work.name, connected.server, description, job.options)
+    command = _command(job, connected.server)
     return Ready(
         plan=plan,
-        record=replace(record, command=_command(job, connected.server), isolation=isolation),
+        record=replace(record, command=command, isolation=isolation, intermediaries=found),
         values=values,
         watch=watch,
         placed=placed,

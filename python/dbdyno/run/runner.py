@@ -153,7 +153,13 @@ class _Run:
         self._script.begin(self._log)
         if isinstance(server, PrivateServer):
             server.wait_for_standbys(self._report)
-        return watching(job.options, self.connected, self.ready.plan, self.writer)
+        return watching(
+            job.options,
+            self.connected,
+            self.ready.plan,
+            self.writer,
+            knows_sessions=self._knows_sessions,
+        )
 
     def measure(self, following: AbstractContextManager[Follower]) -> Measured:
         """Run the engine to its end."""
@@ -163,7 +169,11 @@ class _Run:
             shared = self.fleet.start(plan, log) if self.fleet else None
             with on_cpus(self.job.options.engine_cpus):
                 engine = shared or self.tools.start(plan, log)
-            meet = partial(send_server_tasks, self.connected, engine, follower)
+            meet = (
+                partial(send_server_tasks, self.connected, engine, follower)
+                if self._knows_sessions
+                else _nobody_is_met
+            )
             keep = _FrameKeeper(self.writer, follower, self.observer, meet).keep
             with self.way.probed() if self.way else nullcontext():
                 measured = measure(engine, plan, run_observer, keep, self.writer.log)
@@ -238,6 +248,13 @@ class _Run:
         if schema is not None:
             self.writer.write_schema(msgspec.to_builtins(schema))
 
+    @property
+    def _knows_sessions(self) -> bool:
+        """Whether no pooler is in front of the server that telemetry observes."""
+        record = self.ready.record
+        poolers = (one for one in record.intermediaries or () if one.kind == "pooler")
+        return all(one.target != record.target for one in poolers)
+
     def _report(self, text: str) -> None:
         self.writer.log(text)
         self.observer.say(text)
@@ -265,6 +282,10 @@ class _FrameKeeper:
         if isinstance(frame, Connected):
             self.meet()
         self.follower.take(frame)
+
+
+def _nobody_is_met() -> None:
+    """Tell nobody which session serves which client: it is not known."""
 
 
 class _RunObserver(Relay):

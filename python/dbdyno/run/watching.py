@@ -53,9 +53,17 @@ class _Nobody:
 
 
 def watching(
-    options: RunOptions, connected: ConnectedServer, plan: Plan, writer: RunWriter
+    options: RunOptions,
+    connected: ConnectedServer,
+    plan: Plan,
+    writer: RunWriter,
+    *,
+    knows_sessions: bool,
 ) -> AbstractContextManager[Follower]:
-    """Record telemetry for the duration of the block; the server is asked before it begins."""
+    """Record telemetry for the duration of the block; the server is asked before it begins.
+
+    ``knows_sessions`` is whether the server's sessions are those of the engine's connections.
+    """
     server, telemetry = connected.server, connected.target.telemetry
     if options.telemetry == "off" or telemetry is None:
         return nullcontext(_Nobody())
@@ -75,6 +83,7 @@ def watching(
         cores=cores_available(),
         profile_hz=profile_hz(options),
         reconnects=plan.reconnect_each_transaction,
+        knows_sessions=knows_sessions,
         scripts=tuple(script.text for script in plan.scripts),
     )
     return Recorder(watched, writer)

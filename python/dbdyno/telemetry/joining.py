@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbdyno.databases.telemetry import PendingSample, Sessions
 from dbdyno.model.frame import Activity
@@ -39,6 +40,8 @@ ACTIVE = "active"
 CLIENT, FOREIGN, UNKNOWN = "client", "foreign", "unknown"
 _PREPARED_TRANSACTION = 0
 """The process number of a prepared transaction, which holds locks without a process."""
+
+_NUMBER_MAX = 0xFFFFFFFF
 
 _BETWEEN: dict[int, Doing] = {
     UNCONNECTED: "unconnected",
@@ -162,6 +165,16 @@ def _between(number: int) -> tuple[int, Doing]:
     """Return a client's statement and what it was doing, from the engine's code for it."""
     doing = _BETWEEN.get(number)
     return (number, "asking") if doing is None else (NO_STATEMENT, doing)
+
+
+def with_strange_numbers(activity: Activity) -> Activity:
+    """Return it with numbers that no session has; clients without a connection keep theirs, 0.
+
+    A pooler counts its own sessions, and the server may have others of the same numbers.
+    """
+    numbers = np.frombuffer(activity.backends, dtype="<u4")
+    strange = np.arange(_NUMBER_MAX - len(numbers), _NUMBER_MAX, dtype="<u4")
+    return replace(activity, backends=np.where(numbers == 0, numbers, strange).tobytes())
 
 
 def backends_of(activity: Activity) -> list[int]:

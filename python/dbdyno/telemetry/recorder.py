@@ -27,7 +27,7 @@ from dbdyno.host.task_times import TaskTimes
 from dbdyno.model.fitting import fit
 from dbdyno.model.frame import Activity, Connected, Frame, Hello, Started, Statement
 from dbdyno.model.telemetry import Level, ServerFacts, TaskClass, TelemetryCost
-from dbdyno.telemetry.joining import Joiner, backends_of
+from dbdyno.telemetry.joining import Joiner, backends_of, with_strange_numbers
 from dbdyno.telemetry.kernel_waits import KernelWaits
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.log_follower import ConfiguredLog, LogFollower
@@ -88,6 +88,9 @@ class Watched:
     """How often the server's processes are sampled in a second; 0 for never."""
     reconnects: bool = False
     """Whether clients connect anew for each transaction."""
+    knows_sessions: bool = True
+    """Whether the engine has the server's numbers for the sessions of its clients, and they keep
+    them: behind a pooler it has not."""
 
 
 class Recorder:
@@ -112,6 +115,7 @@ class Recorder:
             self._load_sessions,
             self._own_sessions,
             reconnects=watched.reconnects,
+            knows_sessions=watched.knows_sessions,
         )
         self._other_cost = OtherCost(self._other_ns, watched.cores)
         self._facts: dict[str, Any] = {}
@@ -130,8 +134,9 @@ class Recorder:
     def _take(self, frame: Frame) -> None:
         match frame:
             case Activity():
-                self._last_activity = frame
-                self._matcher.add_activity(frame)
+                activity = frame if self._watched.knows_sessions else with_strange_numbers(frame)
+                self._last_activity = activity
+                self._matcher.add_activity(activity)
             case Hello():
                 self._prepare(frame)
             case Statement():
@@ -139,7 +144,7 @@ class Recorder:
                 sql = with_variables(frame.example, self._watched.telemetry.dialect)
                 self._statements.append(ScriptStatement(frame.statement, sql))
             case Connected(backend_pids=pids):
-                self._first_sessions = frozenset(pids)
+                self._first_sessions = frozenset(pids if self._watched.knows_sessions else ())
                 self._classifier.refresh()
                 self._read_baselines()
             case Started():
@@ -274,7 +279,8 @@ class Recorder:
         return partial(connection.call, connection.telemetry.log_path)
 
     def _connect(self, telemetry: Telemetry) -> TelemetryConnection:
-        served = None if self._watched.process_id is None else ServerCpuTime(ROOT)
+        is_told = self._watched.process_id is not None and self._watched.knows_sessions
+        served = ServerCpuTime(ROOT) if is_told else None
         connection = TelemetryConnection(
             self._watched.connect, telemetry, self._own_sessions, served
         )

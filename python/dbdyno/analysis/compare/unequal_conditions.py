@@ -337,6 +337,7 @@ def _aspects(variants: _Variants[Conditions], defaults: Defaults) -> tuple[Aspec
     return (
         Aspect(_DURABILITY, lambda run: durability_facts(run.record), _UNKNOWN),
         Aspect("Different server", _version),
+        *_aspect_of_connections(variants),
         *_aspects_within_a_product(variants),
         Aspect("Different setting", setting_facts, DEFAULT),
         Aspect("Different host", _host),
@@ -363,6 +364,21 @@ def _aspects(variants: _Variants[Conditions], defaults: Defaults) -> tuple[Aspec
         # What was requested; what was then observed of it belongs to the run.
         Aspect("Different placement", lambda run: run.server.placement.asked),
     )
+
+
+def _aspect_of_connections(variants: _Variants[Conditions]) -> Iterator[Aspect[Conditions]]:
+    """What connections go through: of older runs, and of private servers, it was not asked."""
+    known = [run.record.intermediaries for side in variants.runs for run in side]
+    if any(known) and None not in known:
+        yield Aspect(
+            "Different connections",
+            lambda run: {
+                "what they go through": " and ".join(
+                    one.title for one in run.record.intermediaries or ()
+                )
+                or "nothing"
+            },
+        )
 
 
 def _aspects_within_a_product(

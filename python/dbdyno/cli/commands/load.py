@@ -110,6 +110,7 @@ def _loaded(job: Job, jobs: int | None, workers: Workers | None) -> Prepared:
         job.server.open(job.clients) as server,
         connect_to(server) as connected,
     ):
+        connected.intermediaries(job.options.further_targets, print_aside, prepares=False)
         return prepare(
             connected,
             job,

@@ -38,6 +38,7 @@ from dbdyno.report.verdict import (
     did_no_work,
     doubts,
     further_servers,
+    intermediaries,
     interval_text,
     is_for_use,
     percentiles,
@@ -104,7 +105,7 @@ def _head(record: RunRecord, plan: Plan) -> Iterator[HeadLine]:
 
 
 def _conditions(record: RunRecord, plan: Plan) -> Iterator[HeadLine]:
-    for text in (conditions(record, plan), further_servers(record)):
+    for text in (conditions(record, plan), further_servers(record), *intermediaries(record)):
         if text:
             yield HeadLine(text=text, style="where")
 

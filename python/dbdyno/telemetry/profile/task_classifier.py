@@ -3,6 +3,7 @@
 Sessions are known by the numbers that engine and server have for them, all others by what they call
 themselves. While clients reconnect (``-C``), most sessions end before anybody can ask whose they
 are: one that began during the load and is nobody else's as far as is known counts as the load's.
+Behind a pooler nobody knows whose any session is, and none is counted as anybody's.
 """
 
 import re
@@ -21,7 +22,7 @@ class TaskClassifier:
     telemetry's.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent inputs
         self,
         root: Path,
         telemetry: Telemetry,
@@ -29,6 +30,7 @@ class TaskClassifier:
         own_sessions: Set[int],
         *,
         reconnects: bool,
+        knows_sessions: bool = True,
     ) -> None:
         self._root = root
         self._are_processes = telemetry.sessions_are_processes
@@ -36,6 +38,7 @@ class TaskClassifier:
         self._load_sessions = load_sessions
         self._own_sessions = own_sessions
         self._reconnects = reconnects
+        self._knows_sessions = knows_sessions
         self._clients: set[int] = set()
         self._session_of: Mapping[int, int] = {}
         self._named: dict[int, TaskClass] = {}
@@ -66,13 +69,15 @@ class TaskClassifier:
         if not self._has_begun:
             self._before.add(task)
         session = task if self._are_processes else self._session_of.get(task)
-        if session in self._own_sessions:
+        if self._knows_sessions and session in self._own_sessions:
             return "telemetry"
         if session in self._clients:
             return "client"
         found = self._named.get(task) or self._by_name(task, self._name(pid, tid) or noted)
         if session is not None and not self._are_processes:
             found = "foreign"
+        if found == "foreign" and not self._knows_sessions:
+            return "rest"
         is_new = self._has_begun and task not in self._before
         if is_new and self._reconnects and found in ("foreign", "rest"):
             return "client"

@@ -1,6 +1,7 @@
 """How MySQL and MariaDB servers are reached, and how private ones are created."""
 
 from dbdyno.databases.connecting import Driver
+from dbdyno.databases.mysql.driver.between import intermediary
 from dbdyno.databases.mysql.driver.connecting import endpoint_of, open_connection, pinned
 from dbdyno.databases.mysql.driver.login import parameters_in, place_in
 from dbdyno.databases.mysql.driver.option_files import client_environment
@@ -19,4 +20,5 @@ DRIVER = Driver(
     place_in=place_in,
     parameters_in=parameters_in,
     client_environment=client_environment,
+    intermediary=intermediary,
 )

@@ -50,6 +50,18 @@ class MysqlConnection(ClosedAfterUse):
         return not self._driver.open
 
     @property
+    def announced_id(self) -> int:
+        """The number of the session in the server's greeting."""
+        (number,) = self._driver.server_thread_id  # type: ignore[attr-defined]
+        return int(number)
+
+    @property
+    def greeted_version(self) -> str:
+        """The version in the server's greeting."""
+        version: str = self._driver.server_version  # type: ignore[attr-defined]
+        return version
+
+    @property
     def is_encrypted(self) -> bool:
         """Whether the connection uses TLS."""
         return isinstance(self._socket, ssl.SSLSocket)

@@ -1,6 +1,7 @@
 """How PostgreSQL servers are reached, and how private ones are created."""
 
 from dbdyno.databases.connecting import Driver
+from dbdyno.databases.postgresql.driver.between import intermediary
 from dbdyno.databases.postgresql.driver.connecting import (
     client_environment,
     endpoint_of,
@@ -25,5 +26,6 @@ DRIVER = Driver(
     place_in=place_in,
     parameters_in=parameters_in,
     client_environment=client_environment,
+    intermediary=intermediary,
     with_settings=with_settings,
 )

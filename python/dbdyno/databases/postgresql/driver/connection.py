@@ -3,8 +3,20 @@
 from functools import cached_property
 from typing import Any
 
-from psycopg import Connection
+from psycopg import Connection, Error
 from psycopg.rows import TupleRow
+
+
+def serving_process(connection: Connection) -> int:
+    """Return the number of the process that answers, or the announced one if nobody tells."""
+    announced = connection.info.backend_pid
+    try:
+        row = connection.execute("select pg_backend_pid()").fetchone()
+    except Error:  # a server that only speaks the protocol
+        if connection.closed:
+            raise
+        return announced
+    return int(row[0]) if row else announced
 
 
 class PostgresqlConnection(Connection[TupleRow]):
@@ -23,5 +35,4 @@ class PostgresqlConnection(Connection[TupleRow]):
     @cached_property
     def is_lent(self) -> bool:
         """Whether a pooler lends us its sessions: it announces process numbers of its own."""
-        row = self.execute("select pg_backend_pid()").fetchone()
-        return row != (self.info.backend_pid,)
+        return serving_process(self) != self.info.backend_pid

@@ -5,6 +5,7 @@ from pathlib import Path
 from psycopg import Connection, errors
 
 from dbdyno.databases.local_process import is_of_age
+from dbdyno.databases.postgresql.driver.connection import serving_process
 
 _BEGAN = """
 select extract(epoch from clock_timestamp() - backend_start)::float8
@@ -15,7 +16,7 @@ _TOLERANCE_S = 1.0
 
 def process_id(connection: Connection) -> int | None:
     """Return its postmaster, if it runs on this host and in this container."""
-    backend = connection.info.backend_pid
+    backend = serving_process(connection)
     try:
         command_line = Path(f"/proc/{backend}/cmdline").read_text()
     except OSError:
