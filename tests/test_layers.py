@@ -75,6 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "databases",
         "errors",
         "explain",
+        "fleet",
         "home",
         "host",
         "model",

@@ -44,23 +44,24 @@ class RayCluster:
             "RAY_USAGE_STATS_ENABLED": "0",
         }
         self._settings = SETTINGS | settings
+        self._nodes = nodes
         self.processes: list[subprocess.Popen[bytes]] = []
         try:
-            self._start(
-                *(
-                    "--head",
-                    f"--node-ip-address={host}",
-                    f"--port={self.address.partition(':')[2]}",
-                    "--num-cpus=0",
-                ),
-                f"--ray-client-server-port={self.client.partition(':')[2]}",
-                *("--include-dashboard=false", f"--temp-dir={self.folder}/ray"),
-            )
-            for _ in range(nodes):
-                self.add()
+            self.start()
         except BaseException:
             self.remove()
             raise
+
+    def start(self) -> None:
+        """Start it, also once more at the same address."""
+        host, _, port = self.address.partition(":")
+        self._start(
+            *("--head", f"--node-ip-address={host}", f"--port={port}", "--num-cpus=0"),
+            f"--ray-client-server-port={self.client.partition(':')[2]}",
+            *("--include-dashboard=false", f"--temp-dir={self.folder}/ray"),
+        )
+        for _ in range(self._nodes):
+            self.add()
 
     def add(self, *before: str) -> None:
         """Start a further node, by a command that has its own in the end."""
@@ -77,11 +78,16 @@ class RayCluster:
         """Return the processes of a node: Ray's, and what they have started."""
         return list(self._tree(self.processes[number].pid))
 
-    def remove(self) -> None:
-        """Stop it."""
+    def stop(self) -> None:
+        """Stop it, the head last; it can be started again."""
         for number in reversed(range(len(self.processes))):
             self.kill(number)
             self.processes[number].wait()
+        self.processes = []
+
+    def remove(self) -> None:
+        """Stop it for good."""
+        self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self, *arguments: str, before: tuple[str, ...] = ()) -> None:

@@ -3,47 +3,36 @@
 import contextlib
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
-from typing import IO, NamedTuple
+from collections.abc import Iterator
 
 import pytest
 
 from dbdyno.databases.postgresql.server.binaries import local_binaries
-from dbdyno.engine import histogram_bars, histogram_merge
 from dbdyno.fleet.fleet import Fleet
-from dbdyno.fleet.words import OnLost
-from dbdyno.model.frame import Done, Failed, Frame, Interval, Started
+from dbdyno.model.frame import Failed, Interval
 from dbdyno.model.plan import Endpoint
 from tests.engine.postgres import Postgres
 from tests.engine.running import plan_for, times
+from tests.fleet.hosts import Hosts, assert_as_of_one, losing_one
 from tests.fleet.network import Network, network
 from tests.fleet.ssh import SshServer
-from tests.fleet.test_fleet import INSERT, alone, kill_a_controller, of_kind, received, shared
+from tests.fleet.test_fleet import kill_a_controller, of_kind, shared
 from tests.support.patience import eventually, wait_until
 from tests.support.rights import network_namespaces
 
 pytestmark = network_namespaces
 
 
-class Hosts(NamedTuple):
-    """A server on this host, and four others that load it."""
+class SshHosts(Hosts):
+    """Those that ssh reaches."""
 
-    network: Network
-    ssh: SshServer
-    server: Postgres
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return self.server.endpoint(self.network.here)
-
-    @property
-    def workers(self) -> str:
-        return self.ssh.workers(4)
+    def __init__(self, network: Network, ssh: SshServer, server: Postgres) -> None:
+        super().__init__(network, server, ssh.workers(4))
+        self.ssh = ssh
 
 
 @pytest.fixture(scope="module")
-def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
     with contextlib.ExitStack() as undo:
         net = undo.enter_context(network(4))
         ssh = SshServer(tmp_path_factory.mktemp("ssh"), net.hosts)
@@ -58,28 +47,12 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
         undo.callback(server.remove)
         patch = undo.enter_context(pytest.MonkeyPatch.context())
         patch.setenv("PATH", f"{ssh.bin}:{os.environ['PATH']}")
-        yield Hosts(net, ssh, server)
+        yield SshHosts(net, ssh, server)
 
 
 def test_they_do_the_transactions_of_one_and_begin_together(four, log):
-    with four.server.connect() as connection:
-        connection.execute("create table got (client int, r int)")
-    plan = plan_for(four.endpoint, INSERT, clients=9, threads=8, seed=5, **times(30))
-    alone(plan, log)
-    expected = received(four.server)
-    frames, running = shared(four.workers, plan, log)
-    (done,) = of_kind(Done, frames)
-    assert (done.end, done.counters.ok) == ("complete", 9 * 30)
-    assert received(four.server) == expected
-    parts = running.workers()
+    parts = assert_as_of_one(four, log)
     assert [part.name for part in parts] == ["h1", "h2", "h3", "h4"]
-    responses = [part.response for part in parts if part.response is not None]
-    assert histogram_bars(done.response) == histogram_bars(histogram_merge(responses))
-    for part in parts:  # one machine has one clock, and no second passes between the beginnings
-        assert abs(part.clock_offset_ns) <= part.clock_bound_ns
-        assert part.begun_late_ns is not None
-        assert part.begun_late_ns < 1e9
-    wait_until(lambda: four.server.backends() == [], "the end of the load")
 
 
 def test_they_begin_within_five_milliseconds(four, log):
@@ -91,32 +64,6 @@ def test_they_begin_within_five_milliseconds(four, log):
         return max((part.begun_late_ns or 0) + part.clock_bound_ns for part in parts)
 
     eventually(late_ns, lambda late: late < 5_000_000)
-
-
-def losing_one(
-    four: Hosts, log: IO[str], act: Callable[[Fleet], None], on_lost: OnLost
-) -> tuple[float, str]:
-    """Run while something happens to the third host; return how soon it is lost, and why."""
-    at_s: list[float] = []
-
-    def during(fleet: Fleet, frame: Frame) -> None:
-        if isinstance(frame, Interval) and frame.completed_ok and not at_s:
-            at_s.append(time.monotonic())
-            act(fleet)
-
-    seconds = 60 if on_lost == "stop" else 6
-    changes = {"clients": 4, "threads": 4, "seconds": seconds, "interval_ns": 200_000_000}
-    plan = plan_for(four.endpoint, "select 1;", **changes)
-    frames, running = shared(four.workers, plan, log, during, on_lost)
-    (started,), (done,) = of_kind(Started, frames), of_kind(Done, frames)
-    lost = running.workers()[2]
-    assert lost.lost_at_s is not None
-    if on_lost == "continue":
-        assert done.end == "complete"
-        assert [part.name for part in running.workers() if part.lost_at_s is not None] == ["h3"]
-    else:
-        assert (done.end, done.reason) == ("aborted", f"worker h3 was lost: {lost.why_lost}")
-    return started.monotonic_ns / 1e9 + lost.lost_at_s - at_s[0], lost.why_lost
 
 
 def test_one_whose_network_is_gone_is_lost_and_ends_its_load(four, log):
@@ -176,7 +123,7 @@ def test_nothing_outlives_a_killed_controller(four):
     wait_until(lambda: four.ssh.sessions() == [], "the end of the sessions")
 
 
-def refused(four: Hosts, endpoint: Endpoint, log) -> Failed:
+def refused(four: SshHosts, endpoint: Endpoint, log) -> Failed:
     plan = plan_for(endpoint, "select 1;", clients=4, threads=4)
     frames, _ = shared(four.workers, plan, log)
     assert of_kind(Interval, frames) == []

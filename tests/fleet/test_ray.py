@@ -16,6 +16,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.fleet import ray_cluster
 from dbdyno.fleet.examining import examined
 from dbdyno.fleet.fleet import Fleet
+from dbdyno.fleet.ray_cluster import kept_nodes
 from dbdyno.fleet.words import worker_list
 from dbdyno.model.frame import Done, Frame, Interval, Note
 from tests.engine.running import plan_for, times
@@ -59,12 +60,19 @@ def cluster() -> Iterator[RayCluster]:
 
 def free(cluster: RayCluster) -> bool:
     """Whether nothing of a load is left on the nodes: neither agents nor their actors."""
-    return not [
-        process
-        for number in range(len(cluster.processes))
-        for process in cluster.processes_of(number)
-        if "dbdyno/agent.py" in (words := command_of(process)) or "ray::Node" in words
-    ]
+    return not processes_with(cluster, "dbdyno/agent.py") and not actors(cluster)
+
+
+def actors(cluster: RayCluster) -> set[int]:
+    """The processes that Ray has for dbdyno."""
+    return processes_with(cluster, "ray::Node")
+
+
+def processes_with(cluster: RayCluster, word: str) -> set[int]:
+    """The processes of a cluster that have a word in their command."""
+    numbers = range(len(cluster.processes))
+    processes = {process for number in numbers for process in cluster.processes_of(number)}
+    return {process for process in processes if word in command_of(process)}
 
 
 def command_of(process: int) -> str:
@@ -95,6 +103,27 @@ def test_nodes_are_reached_from_outside_the_cluster(cluster):
         ("ray-1", "", True),
         ("ray-2", "", True),
     ]
+
+
+def test_runs_that_belong_together_have_the_same_nodes(cluster, local, log):
+    """Others only once something is wrong with one of these, or other ones are asked for."""
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, **times(2))
+
+    def used(workers: str) -> set[int]:
+        """Run; return the actors that are there afterwards."""
+        (done,) = of_kind(Done, shared(workers, plan, log)[0])
+        assert (done.end, done.counters.ok) == ("complete", 4)
+        return actors(cluster)
+
+    with kept_nodes():
+        first = used("ray:*2")
+        assert len(first) == 2
+        assert used("ray:*2") == first
+        os.kill(first.pop(), signal.SIGKILL)
+        second = used("ray:*2")
+        assert len(second - first) == 2
+        assert not used("ray:") & second
+    wait_until(lambda: free(cluster), "the end of the actors")
 
 
 def test_credentials_pass_ray_by(cluster, local, log):

@@ -51,6 +51,7 @@ FAULTS = {
     },
     "shared loads": {
         "an agent of a shared load is killed",
+        "the Ray cluster of a shared load is stopped, or started again",
         "an agent of a shared load falls silent",
         "one host of a shared load cannot reach the server, or is refused by it",
         "dbdyno is killed while agents share its load",

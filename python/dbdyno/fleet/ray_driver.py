@@ -1,9 +1,10 @@
 """All that dbdyno asks of Ray: a node for each agent, its code there, and when it was lost.
 
-``python -m dbdyno.fleet.ray_driver ADDRESS RESOURCE STREAM PRINTED …`` has for each agent the
-descriptors of a socket and of a file. It answers with one line of JSON, and joins each socket with
-the agent on a node: over TLS, by a certificate of this process alone (:mod:`ray_node` has the other
-end). It ends with its agents; what is left of them then, Ray ends with its driver.
+``python -m dbdyno.fleet.ray_driver ADDRESS RESOURCE COUNT CONTROL`` reserves nodes. Over the socket
+CONTROL it is then sent, for each run, a socket and a file for each agent. It answers when the nodes
+are ready, joins each socket with an agent on a node, and says when all have ended. They are joined
+over TLS, by a certificate of this run alone (:mod:`ray_node` has the other end). It ends with its
+controller, and when anything went wrong with a node; what is left then, Ray ends with its driver.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from ray.util.scheduling_strategies import (
     PlacementGroupSchedulingStrategy,
 )
 
-from dbdyno.fleet.ray_cluster import Refusal
+from dbdyno.fleet.ray_cluster import Answer
 from dbdyno.fleet.ray_node import CHUNK_BYTES, KEY_BYTES, Node, closed, fingerprint, joined
 
 PACKAGE = Path(__file__).parents[1]
@@ -51,7 +52,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.refusal = Refusal(message, hint)
+        self.answer = Answer(message, hint)
 
 
 def connect(address: str) -> None:
@@ -170,11 +171,12 @@ def certified() -> tuple[ssl.SSLContext, str]:
 class _Ends:
     """What the controller has of one agent: its stream, and the file of what it prints."""
 
-    def __init__(self, stream: str, printed: str) -> None:
-        self._socket = socket.socket(fileno=int(stream))
+    def __init__(self, stream: int, printed: int) -> None:
+        self._socket = socket.socket(fileno=stream)
         # Another file position than the controller's, which reads there.
         path = f"/proc/self/fd/{printed}"
-        self._printed = os.open(path, os.O_WRONLY | os.O_APPEND)
+        self._printed = open(path, "ab", buffering=0)  # noqa: SIM115, PTH123 - to the last word
+        os.close(printed)
 
     async def open(self) -> None:
         """Open the stream."""
@@ -188,20 +190,48 @@ class _Ends:
         """Keep what the agent prints."""
         with contextlib.suppress(OSError):
             while text := await reader.read(CHUNK_BYTES):
-                os.write(self._printed, text)
+                self._printed.write(text)
         await closed(writer)
 
     async def end(self, why: str) -> None:
         """End the stream."""
-        os.write(self._printed, f"{why}\n".encode() if why else b"")
+        self._printed.write(f"{why}\n".encode() if why else b"")
         await closed(self.writer)
 
 
-async def serve(host: str, nodes: Sequence[Any], ends: Sequence[_Ends]) -> None:
-    """Join the controller's ends with the agents on these nodes until all have ended."""
+async def serve(control: socket.socket, host: str, nodes: Sequence[Any]) -> None:
+    """Join the controller's ends with agents on these nodes, run after run."""
+    while ends := await asyncio.to_thread(received, control, len(nodes)):
+        fingerprints = [await node.fingerprints.remote() for node in nodes]
+        say(control, Answer())
+        if not await are_joined(host, nodes, ends, fingerprints):
+            return
+        say(control, Answer())
+
+
+def received(control: socket.socket, count: int) -> list[_Ends]:
+    """Receive the controller's ends for a run; none if there is no controller any more."""
+    ends: list[_Ends] = []
+    while len(ends) < count:
+        word, descriptors, _, _ = socket.recv_fds(control, 1, 2)
+        if not word:
+            return []
+        ends.append(_Ends(*descriptors))
+    return ends
+
+
+def say(control: socket.socket, answer: Answer) -> None:
+    """Answer the controller, if it is still there."""
+    with contextlib.suppress(OSError):
+        control.send(msgspec.json.encode(answer))
+
+
+async def are_joined(
+    host: str, nodes: Sequence[Any], ends: Sequence[_Ends], fingerprints: Sequence[Sequence[str]]
+) -> bool:
+    """Join both until all agents have ended; return whether the nodes can have further ones."""
     expected: dict[str, Connected] = {}
-    for node, end in zip(nodes, ends, strict=True):
-        stream, printed = await node.fingerprints.remote()
+    for (stream, printed), end in zip(fingerprints, ends, strict=True):
         expected |= {stream: end.stream, printed: end.print}
         await end.open()
 
@@ -217,39 +247,33 @@ async def serve(host: str, nodes: Sequence[Any], ends: Sequence[_Ends]) -> None:
     async with await asyncio.start_server(connected, host, 0, ssl=context) as server:
         port = server.sockets[0].getsockname()[1]
 
-        async def followed(node: Any, end: _Ends) -> None:
+        async def followed(node: Any, end: _Ends) -> bool:
             why = ""
             try:
                 await node.run.remote(host, port, certificate)
             except RayError as error:
                 why = f"Ray: {error}"
             await end.end(why)
+            return not why
 
-        async with asyncio.TaskGroup() as tasks:
-            for node, end in zip(nodes, ends, strict=True):
-                tasks.create_task(followed(node, end))
+        return all(await asyncio.gather(*map(followed, nodes, ends)))
 
 
-def main(address: str, resource: str, *descriptors: str) -> None:
-    """Place the agents, answer, and serve them until they end."""
-    answer = os.dup(1)
-    os.dup2(2, 1)  # what libraries print is no answer
-    refusal = Refusal()
-    try:
-        connect(address)
-        nodes = placed(len(descriptors) // 2, resource)
-    except Refused as error:
-        refusal = error.refusal
-    except RayError as error:
-        refusal = Refusal(f"Ray could not place the workers: {error}")
-    os.write(answer, msgspec.json.encode(refusal) + b"\n")
-    if not refusal.message:
-        cluster = address.removeprefix("ray://")
-        if address == "auto":
-            cluster = ray.get_runtime_context().gcs_address
-        ends = [_Ends(*pair) for pair in zip(descriptors[::2], descriptors[1::2], strict=True)]
-        asyncio.run(serve(own_address(cluster), nodes, ends))
-    ray.shutdown()
+def main(address: str, resource: str, count: str, control: str) -> None:
+    """Reserve nodes, and serve the agents on them until the controller ends."""
+    with socket.socket(fileno=int(control)) as connection:
+        try:
+            connect(address)
+            nodes = placed(int(count), resource)
+            cluster = address.removeprefix("ray://")
+            if address == "auto":
+                cluster = ray.get_runtime_context().gcs_address
+            asyncio.run(serve(connection, own_address(cluster), nodes))
+        except Refused as error:
+            say(connection, error.answer)
+        except RayError as error:
+            say(connection, Answer(f"Ray could not place the workers: {error}"))
+        ray.shutdown()
 
 
 if __name__ == "__main__":

@@ -23,13 +23,11 @@ END_MAX_S = 2.0
 
 
 class Node:
-    """The actor of one node."""
-
-    def __init__(self) -> None:
-        self._keys = [secrets.token_bytes(KEY_BYTES) for _ in range(2)]
+    """The actor of one node, which has one agent after another."""
 
     async def fingerprints(self) -> list[str]:
-        """Return the hashes of two keys: for the agent's stream, and for what it prints."""
+        """Make two keys, for an agent's stream and for what it prints; return their hashes."""
+        self._keys = [secrets.token_bytes(KEY_BYTES) for _ in range(2)]
         return [fingerprint(key) for key in self._keys]
 
     async def run(self, host: str, port: int, certificate: str) -> None:

@@ -18,6 +18,7 @@ from dbdyno.analysis.search.objective_windows import concatenated, evaluate, obj
 from dbdyno.analysis.search.rate_search import Search, Trial, counts, error_each, next_rate
 from dbdyno.analysis.search.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
+from dbdyno.fleet.ray_cluster import kept_nodes
 from dbdyno.formatting import tps
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
@@ -168,7 +169,7 @@ def search(
         failures_max=max(options.failures_max, _FAILURES_MAX),
         tags=(*options.tags, ("search", search_id)),
     )
-    with job.server.open(job.clients) as server:
+    with kept_nodes(), job.server.open(job.clients) as server:
         load = _Load(trial_job, tools, _Once(observer), server, duration_ns)
         found = Search(
             search_id=search_id,

@@ -10,6 +10,7 @@ This is the loop; below it, ``turn`` makes one turn, ``turn_server`` the server 
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
+from dbdyno.fleet.ray_cluster import kept_nodes
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
 from dbdyno.run.observer import Observer
 from dbdyno.run.tools import Tools
@@ -44,7 +45,7 @@ def execute(
     record, folder = writer.record, writer.folder / SCRIPTS
     parsed = [resolve(point, folder, observer.say) for point in record.points]
     points = {one.key: with_checked_scripts(one, tools, observer.say) for one in parsed}
-    with Turns(record, points, tools, observer, clock) as turns:
+    with kept_nodes(), Turns(record, points, tools, observer, clock) as turns:
         writer.save(replace(record, status="running", stopped=None))
         try:
             _run_turns(writer, turns, observer, Pace(points, rates))
