@@ -3,8 +3,8 @@
 # MariaDB of the distribution (the tests run on real servers), their ODBC drivers, sysbench (it runs
 # on our tables, and we on its), PgBouncer (we run behind it), Maven (it downloads other versions of
 # PostgreSQL), a browser (for tests of the report), the tools of ext4 (power is cut from one), a C++
-# compiler (the fuzzers are C++), groff (it reads the man pages), and ssh with its server (it starts
-# agents on hosts).
+# compiler (the fuzzers are C++), groff (it reads the man pages), ssh with its server (it starts
+# agents on hosts), and a firewall and what makes links slow (of such hosts).
 # As an ordinary user it prints the command that installs what is missing.
 set -euo pipefail
 # Where ldconfig and Debian's mariadbd are; not every user looks there.
@@ -35,6 +35,8 @@ need g++ 'command -v c++'
 need groff-base 'command -v groff'
 need openssh-server 'command -v sshd'
 need openssh-client 'command -v ssh'
+need iptables 'command -v iptables'
+need iproute2 'command -v ip && command -v tc'
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 

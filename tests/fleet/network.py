@@ -3,12 +3,17 @@
 import contextlib
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
+
+from tests.support.program import Program
 
 # Leases of this and other test programs at the same time do not meet.
 _SUBNET = f"10.77.{os.getpid() % 256}"
 _OTHER = f"10.78.{os.getpid() % 256}"
+LONG_WAY_S = 0.02
 
 
 class Host(NamedTuple):
@@ -29,6 +34,44 @@ class Host(NamedTuple):
     def mend(self) -> None:
         """Give its network back."""
         ip("link", "set", self.name, "up")
+
+    def wall_off(self) -> None:
+        """Let a firewall drop all that goes to it or comes from it, without a word to anybody."""
+        for chain in ("INPUT", "OUTPUT"):
+            subprocess.run([*self.inside, "iptables", "-I", chain, "-j", "DROP"], check=True)
+
+    def open_up(self) -> None:
+        """Take the firewall away."""
+        subprocess.run([*self.inside, "iptables", "-F"], check=True)
+
+    @contextlib.contextmanager
+    def with_a_long_way_to(self, address: str, port: int, via: str) -> Iterator[None]:
+        """Let what it sends to an address go a long way, to another address of the same server."""
+        ip("-n", self.name, "addr", "add", f"{address}/32", "dev", "lo")
+        program = [sys.executable, str(Path(__file__).with_name("delaying.py"))]
+        words = [*self.inside, *program, address, str(port), via, str(LONG_WAY_S)]
+        with Program(words, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "listening\n"
+            yield
+            process.kill()
+        ip("-n", self.name, "addr", "del", f"{address}/32", "dev", "lo")
+
+    @contextlib.contextmanager
+    def slow_from(self, port: int, rate: str) -> Iterator[None]:
+        """Let what it sends from a port have this rate, as ``tc`` writes it, during the block."""
+        tc = (*self.inside, "tc")
+        selected = ("protocol", "ip", "u32", "match", "ip", "sport", str(port), "0xffff")
+        for words in (
+            ("qdisc", "add", "dev", "eth0", "root", "handle", "1:", "htb"),
+            ("class", "add", "dev", "eth0", "parent", "1:", "classid", "1:1", "htb", "rate", rate),
+            ("filter", "add", "dev", "eth0", "parent", "1:", *selected, "flowid", "1:1"),
+        ):
+            subprocess.run([*tc, *words], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run([*tc, "qdisc", "del", "dev", "eth0", "root"], check=True)
 
     @contextlib.contextmanager
     def without_a_way_to(self, address: str) -> Iterator[None]:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -361,6 +362,19 @@ def test_what_is_no_agent_is_refused_by_name(command, why):
     ):
         pass
     assert why in refused.value.message
+
+
+def test_many_agents_have_the_files_that_they_need():
+    """Also where a shell's limit is lower: it may be raised."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) + 12, hard)
+    )
+    try:
+        with begun("local*6") as fleet:
+            assert len(fleet.agents) == 6
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_command_that_cannot_be_started_is_told(monkeypatch, tmp_path):

@@ -3,18 +3,21 @@
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from dbdyno.analysis.workers import worker_doubts, worker_records
 from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.fleet.fleet import Fleet
-from dbdyno.model.frame import Failed, Interval
-from dbdyno.model.plan import Endpoint
+from dbdyno.model.frame import Done, Failed, Frame, Interval
+from dbdyno.model.plan import Endpoint, Plan
+from tests.analysis.test_workers import HISTOGRAMS
 from tests.engine.postgres import Postgres
-from tests.engine.running import plan_for, times
+from tests.engine.running import MS, plan_for, times
 from tests.fleet.hosts import Hosts, assert_as_of_one, losing_one
-from tests.fleet.network import Network, network
+from tests.fleet.network import Host, Network, network
 from tests.fleet.ssh import SshServer
 from tests.fleet.test_fleet import kill_a_controller, of_kind, shared
 from tests.support.patience import eventually, wait_until
@@ -66,13 +69,18 @@ def test_they_begin_within_five_milliseconds(four, log):
     eventually(late_ns, lambda late: late < 5_000_000)
 
 
-def test_one_whose_network_is_gone_is_lost_and_ends_its_load(four, log):
+@pytest.mark.parametrize(
+    ("cut", "mend"),
+    [(Host.cut, Host.mend), (Host.wall_off, Host.open_up)],
+    ids=["link", "firewall"],
+)
+def test_one_whose_network_is_gone_is_lost_and_ends_its_load(four, log, cut, mend):
     """Its sessions stay on the server until it is back: nothing tells the server before."""
     host = four.network.hosts[2]
     try:
-        lost_after_s, why = losing_one(four, log, lambda _: host.cut(), "continue")
+        lost_after_s, why = losing_one(four, log, lambda _: cut(host), "continue")
     finally:
-        host.mend()
+        mend(host)
     assert why == "nothing was heard of it"
     assert lost_after_s < 5  # of a busy host; nothing else tells so soon that a cable is out
     wait_until(lambda: four.server.backends() == [], "the end of what it had begun")
@@ -109,6 +117,79 @@ def test_what_is_killed_loses_its_host(four, log, what):
     _, why = losing_one(four, log, kill, "stop")
     assert why == "its stream ended"
     wait_until(lambda: four.server.backends() == [], "the end of the load on all hosts")
+
+
+def test_one_with_a_long_way_to_the_server_is_a_doubt(four, log):
+    """Its transactions take longer than those of all others."""
+    far, way = four.network.hosts[2], four.network.here_too
+    endpoint = four.server.endpoint(way)
+    plan = plan_for(endpoint, "select 1;", clients=64, threads=4, **times(100))
+
+    def effects() -> list[str]:
+        parts = shared(four.workers, plan, log)[1].workers()
+        doubts = worker_doubts(parts, worker_records(parts, HISTOGRAMS))
+        return [doubt for doubt in doubts if doubt.startswith("host effect")]
+
+    with far.with_a_long_way_to(way, endpoint.address.tcp.port, four.network.here):
+        eventually(effects, lambda found: len(found) == 1 and " of h3 was " in found[0])
+
+
+def large_frames(endpoint: Endpoint, seconds: float) -> Plan:
+    """A light load of which much is to be told: a frame has the message of what failed."""
+    fails = "do $$ begin raise exception '%', repeat('x', 400000); end $$;"
+    texts = [f"{statement}\n\\sleep 15 ms" for statement in ("select 1;", fails)]
+    return plan_for(endpoint, *texts, seconds=seconds, interval_ns=50 * MS)
+
+
+SLOW = "12mbit"
+"""A quarter of what the frames need."""
+
+
+def test_a_slow_link_slows_no_load_and_loses_nothing(four, log):
+    late_ns: list[int] = []
+
+    def note_how_late(_fleet: Fleet, frame: Frame) -> None:
+        if isinstance(frame, Interval):
+            late_ns.append(time.monotonic_ns() - frame.end_ns)
+
+    plan = large_frames(four.endpoint, 3)
+    workers = f"ssh:h1{four.ssh.dbdyno},ssh:h3{four.ssh.dbdyno}"
+    with four.network.hosts[2].slow_from(four.ssh.port, SLOW):
+        frames, running = shared(workers, plan, log, note_how_late)
+    (done,) = of_kind(Done, frames)
+    assert done.end == "complete"
+    assert max(late_ns) > 2e9, "its frames were much later than what they tell"
+    fast, slow = running.workers()
+    assert slow.lost_at_s is None
+    assert slow.transactions > fast.transactions / 2
+    assert slow.transactions + fast.transactions == done.counters.ok
+    intervals = of_kind(Interval, frames)
+    assert sum(interval.completed_ok for interval in intervals) == done.counters.ok
+    for interval in intervals[:-1]:
+        assert len(interval.workers) == 2
+
+
+def test_what_finds_no_room_behind_a_slow_link_ends_its_part_with_the_reason(four, log, tmp_path):
+    full = tmp_path / "full"
+    full.mkdir()
+    mounted = f"mount -t tmpfs -o size=256k full {full}"
+    agent = tmp_path / "agent"
+    agent.write_text(
+        f"#!/bin/sh\nexec unshare --mount sh -c '"
+        f'{mounted} && TMPDIR={full} exec {four.ssh.dbdyno} "$0"\' "$@"\n'
+    )
+    agent.chmod(0o755)
+    plan = large_frames(four.endpoint, 8)
+    workers = f"ssh:h1{four.ssh.dbdyno},ssh:h3{agent}"
+    with four.network.hosts[2].slow_from(four.ssh.port, SLOW):
+        frames, running = shared(workers, plan, log, on_lost="continue")
+    (done,) = of_kind(Done, frames)
+    assert done.end == "complete"
+    others, its = running.workers()
+    assert others.lost_at_s is None
+    assert its.lost_at_s is not None
+    why = f"what waits for a slow link cannot be kept in {full}: No space left on device"
+    assert why in its.why_lost
 
 
 def signal_all(processes: list[int], number: signal.Signals) -> None:

@@ -1,9 +1,11 @@
 """What kept one of several agents from working is said of it by name, of real agents."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 
 from tests.fleet.test_runs import agents_of, script
@@ -55,6 +57,40 @@ def test_one_that_was_stopped_is_named(home, postgres_server, script):
     (doubt,) = [one for one in about(record, "worker paused") if "local-2" in one]
     assert "itself stood still for" in doubt
     assert not [one for one in about(record, "worker starved") if "local-2" in one]
+
+
+@contextlib.contextmanager
+def burning(processor):
+    """Let two programs want a CPU for themselves, each in a session of its own."""
+    program = f"import os\nos.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"
+    words = [sys.executable, "-c", program]
+    burners = [subprocess.Popen(words, start_new_session=True) for _ in range(2)]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+def test_one_without_a_processor_is_named(home, postgres_server, script):
+    processor = max(os.sched_getaffinity(0))
+    # The kernel may share CPUs among sessions first, which have a priority of their own.
+    last = "(echo 10 > /proc/self/autogroup) 2>/dev/null; exec nice -n 10"
+    agent = f"{last} taskset -c {processor} {sys.executable} -m dbdyno agent"
+    script.write_text("\\sleep 1 ms\nselect 1;")
+    with contextlib.ExitStack() as undo:
+
+        def burn(_process):
+            undo.enter_context(burning(processor))
+
+        workers = f"local,exec:'{agent}',local"
+        record = run(postgres_server, script, workers, "-c", "3", during=burn)
+    named = [
+        *(doubt for kind in ("worker starved", "worker paused") for doubt in about(record, kind)),
+        *record["invalid_reasons"],
+    ]
+    assert [one for one in named if "exec-2" in one], named
 
 
 def test_one_that_was_late_makes_the_run_invalid_by_name(home, postgres_server, script):

@@ -5,6 +5,7 @@ starts yields frames as one engine does, so a run does not know how many there a
 """
 
 import queue
+import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,9 @@ from dbdyno.model.secrets import Masker, secrets_of
 GREETING_MAX_S = 20.0
 """How long a command may take to start an agent: a login on another host, for example."""
 CLOCK_MAX_S = 2.0
+FILES_EACH = 3
+"""Its standard streams; what it prints goes to a file."""
+FILES_BESIDE = 256
 OUTPUT_LINES = 5
 
 
@@ -46,6 +50,7 @@ class Fleet:
 
     def begin(self) -> None:
         """Start the agents; raise what is wrong with any of them."""
+        _allow_files(FILES_EACH * len(self._places) + FILES_BESIDE)
         for number, place in enumerate(self._places):
             try:
                 self.agents.append(Agent(number, place, self._arrivals))
@@ -208,6 +213,14 @@ def opened(
         yield fleet
     finally:
         fleet.end()
+
+
+def _allow_files(count: int) -> None:
+    """Let this process have so many open files, as far as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _greeting(agent: Agent) -> Greeting:

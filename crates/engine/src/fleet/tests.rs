@@ -53,6 +53,56 @@ fn percentiles_of_the_whole_are_those_of_all_samples() {
 }
 
 #[test]
+fn each_statement_has_the_samples_of_all_parts_in_each_interval() {
+    let took = |part: u64, second: u64, statement: u64| {
+        (1..=400).map(move |n| n * n * (1 + part) * (1 + statement) * 1000 + 7 * second)
+    };
+    let statements = 0..3;
+    let mut fleet = Fleet::new(plan(Some(Nanos::from_secs(60))), &[vec![0], vec![1]], 3);
+    let mut whole = Vec::new();
+    for second in 0..3 {
+        for part in [1, 0] {
+            let mut its = interval("measure", [1000 * second, 1000 * second + 1000], &[], 0);
+            its.tally.statements.resize_with(3, Default::default);
+            for statement in statements.clone() {
+                for ns in took(part, second, statement) {
+                    its.tally.statements[statement as usize].latencies.record(Nanos(ns));
+                }
+            }
+            // As it comes from another host.
+            let sent = Frame::PartInterval(Box::new(its)).encode();
+            let its: PartInterval = rmp_serde::from_slice(&sent[4..]).unwrap();
+            let frames = fleet.interval(part as usize, after_a_minute(0), its).unwrap();
+            whole.extend(frames.into_iter().filter_map(|frame| match frame {
+                Frame::Interval(whole) => Some(whole),
+                _ => None,
+            }));
+        }
+    }
+    let all = |samples: &mut dyn Iterator<Item = u64>| {
+        let mut all = Latencies::default();
+        samples.for_each(|ns| all.record(Nanos(ns)));
+        all
+    };
+    for (second, whole) in whole.iter().enumerate() {
+        for statement in statements.clone() {
+            let both =
+                &mut [0, 1].into_iter().flat_map(|part| took(part, second as u64, statement));
+            assert_eq!(whole.statements[statement as usize], all(both).distribution());
+        }
+    }
+    assert_eq!(whole.len(), 3);
+    let Some(Frame::Window(window)) = fleet.end().into_iter().next() else { panic!("no window") };
+    for statement in statements {
+        let mut each = (0..3).flat_map(|second| {
+            [0, 1].into_iter().flat_map(move |part| took(part, second, statement))
+        });
+        let expected = bars(&all(&mut each).serialize());
+        assert_eq!(bars(&window.statements[statement as usize]), expected);
+    }
+}
+
+#[test]
 fn what_a_lost_part_counted_stays_counted() {
     let mut fleet = fleet();
     fleet.interval(0, after_a_minute(0), interval("measure", [0, 1000], &[5], 1)).unwrap();
