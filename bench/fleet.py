@@ -2,7 +2,7 @@
 
 A real agent runs a transaction of 20 statements, and many simulated ones say again what it said,
 each second, through pipes of their own: to the real fleet, which adds up, and the real recording.
-``python -m bench.fleet HOSTS`` measures any number of hosts.
+``python -m bench.fleet HOSTS [SECONDS]`` measures any number of hosts, with these intervals.
 """
 
 import os
@@ -56,12 +56,12 @@ def measure(report: Report, server: Server) -> None:
     report(f"{NAME} of {HOSTS} hosts, {STATEMENTS} statements", text, cost.core < CORE_AT_MOST)
 
 
-def of_hosts(hosts: int, server: Server) -> Cost:
+def of_hosts(hosts: int, server: Server, interval_s: float = 1.0) -> Cost:
     """Measures so many hosts that begin together."""
-    plan = _plan(server, clients=CLIENTS * hosts, threads=hosts)
+    plan = _plan(server, CLIENTS * hosts, hosts, interval_s)
     with tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as folder:
         said = Path(folder, "frames")
-        frames = _said_by_one(_plan(server, clients=2 * CLIENTS, threads=2))
+        frames = _said_by_one(_plan(server, 2 * CLIENTS, 2, interval_s))
         said.write_bytes(msgspec.msgpack.encode(frames))
         with _simulated(hosts, said) as places:
             fleet = Fleet(places)
@@ -90,7 +90,7 @@ def _added_up(fleet: Fleet, plan: Plan, log: IO[str], home: Path) -> tuple[float
     return used_s / (time.monotonic() - began_s), max(late_s)
 
 
-def _plan(server: Server, clients: int, threads: int) -> Plan:
+def _plan(server: Server, clients: int, threads: int, interval_s: float) -> Plan:
     return Plan(
         endpoint=server.endpoint(),
         scripts=[Script(name="many", text="\n".join(["select 1;"] * STATEMENTS))],
@@ -99,6 +99,7 @@ def _plan(server: Server, clients: int, threads: int) -> Plan:
         threads=threads,
         arrivals=Law(closed=ClosedArrivals()),
         stages=[Stage(duration_ns=SECONDS * 10**9)],
+        interval_ns=int(interval_s * 1e9),
     )
 
 
@@ -171,4 +172,4 @@ def _simulated(hosts: int, said: Path) -> Iterator[Sequence[Place]]:
 
 if __name__ == "__main__":
     with bench_server("postgres") as at:
-        print(of_hosts(int(sys.argv[1]), at.server))
+        print(of_hosts(int(sys.argv[1]), at.server, *map(float, sys.argv[2:])))
