@@ -12,13 +12,13 @@ from playwright.sync_api import Browser, sync_playwright
 from psycopg import Connection
 from psycopg.conninfo import make_conninfo
 
-from dbdyno.databases.connecting import endpoint_at
 from dbdyno.databases.mysql.driver.login import login_of
 from dbdyno.databases.mysql.driver.url import login_url
 from dbdyno.databases.postgresql.server.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
+from tests.support.endpoints import endpoint_at
 from tests.support.patience import PATIENCE_S
 from tests.support.watchman import watch
 

@@ -8,7 +8,7 @@ from textwrap import fill
 import pytest
 from inline_snapshot import snapshot
 
-from dbdyno.databases.connecting import endpoint_at, url_of
+from dbdyno.databases.connecting import url_of
 from dbdyno.databases.oracle.column_types import type_of, word_of
 from dbdyno.databases.oracle.dialect import OracleDialect
 from dbdyno.databases.oracle.over_odbc import ADAPTER as ORACLE
@@ -16,6 +16,7 @@ from dbdyno.workloads.base import Workload
 from dbdyno.workloads.registry import all_workloads, find_workload
 from tests.engine.odbc import Behind, behind
 from tests.support.ended import record_of
+from tests.support.endpoints import endpoint_at
 from tests.workloads.shop.workload import SHOP
 
 __all__ = ["behind"]  # a fixture

@@ -156,6 +156,7 @@ impl Collector {
             connects: tally.connects.distribution(),
             engine: engine_interval(tally, engine, paused),
             slowest: tally.slowest.iter().map(slow_transaction).collect(),
+            servers: tally.servers.clone(),
             workers: Vec::new(),
         };
         self.index += 1;

@@ -3,7 +3,7 @@
 //! The fields are documented in `python/dbdyno/model/frame/`, which mirrors this file.
 #![allow(missing_docs, reason = "documented in the Python mirror")]
 
-use crate::{Counters, Distribution, Doing, EngineUse, Latencies, Rows, Tally};
+use crate::{Counters, Distribution, Doing, EngineUse, Latencies, Rows, ServerTally, Tally};
 use dbdyno_model::Nanos;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
@@ -234,6 +234,8 @@ pub struct Interval {
     pub connects: Distribution,
     pub engine: EngineInterval,
     pub slowest: Vec<SlowTransaction>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerTally>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerInterval>,
 }

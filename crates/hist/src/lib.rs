@@ -19,6 +19,6 @@ pub use counters::{Copied, Counters, EngineUse, Rows};
 pub use distribution::Distribution;
 pub use latencies::Latencies;
 pub use tally::{
-    Ended, FailedTry, FailureKey, FailureTally, Failures, Fate, ScriptTally, Shape, Slow, Tally,
-    add_failure,
+    Ended, FailedTry, FailureKey, FailureTally, Failures, Fate, ScriptTally, ServerTally, Shape,
+    Slow, Tally, add_failure,
 };

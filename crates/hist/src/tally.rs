@@ -4,6 +4,7 @@ use crate::{Counters, Latencies, Rows};
 use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 /// How many of an interval's slowest transactions are kept, besides the slowest of each script: the
 /// order of a script's statements may be known from these alone.
@@ -85,6 +86,31 @@ pub struct StatementTally {
     pub latencies: Latencies,
     /// The rows that they touched.
     pub rows: Rows,
+}
+
+/// What happened at one of several servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerTally {
+    /// Transactions that ended there and succeeded.
+    pub completed_ok: u64,
+    /// Transactions that failed there.
+    pub completed_failed: u64,
+    /// Connections made.
+    pub connects: u64,
+    /// Attempts to connect that failed.
+    pub connects_failed: u64,
+    /// Connections that broke.
+    pub connections_lost: u64,
+}
+
+impl AddAssign for ServerTally {
+    fn add_assign(&mut self, other: Self) {
+        self.completed_ok += other.completed_ok;
+        self.completed_failed += other.completed_failed;
+        self.connects += other.connects;
+        self.connects_failed += other.connects_failed;
+        self.connections_lost += other.connections_lost;
+    }
 }
 
 /// One slow transaction.
@@ -232,6 +258,8 @@ pub struct Tally {
     pub scripts: Vec<ScriptTally>,
     /// By statement.
     pub statements: Vec<StatementTally>,
+    /// By the number of the server, if there are several.
+    pub servers: Vec<ServerTally>,
     /// What scripts counted in measured transactions that succeeded, by the numbers of their
     /// counters.
     pub counted: Vec<u64>,
@@ -266,6 +294,7 @@ impl Tally {
             tried_again: Failures::new(),
             scripts: vec![ScriptTally::default(); shape.scripts],
             statements: vec![StatementTally::default(); shape.statements],
+            servers: Vec::new(),
             counted: Vec::new(),
             failed_response: Latencies::default(),
             connects: Latencies::default(),
@@ -296,6 +325,7 @@ impl Tally {
             statement.latencies.clear();
             statement.rows = Rows::default();
         }
+        self.servers.clear();
         self.counted.clear();
         self.failed_response.clear();
         self.connects.clear();
@@ -332,6 +362,10 @@ impl Tally {
             own.latencies.merge(&added.latencies);
             own.rows.add(added.rows);
         }
+        make_room(&mut self.servers, other.servers.len());
+        for (own, added) in self.servers.iter_mut().zip(&other.servers) {
+            *own += *added;
+        }
         add_counts(&mut self.counted, &other.counted);
         self.failed_response.merge(&other.failed_response);
         self.connects.merge(&other.connects);
@@ -357,6 +391,13 @@ impl Tally {
         let own = &mut self.statements[place];
         own.latencies.record(latency);
         own.rows.add(Rows { touched: rows, executions_without: u64::from(rows == 0) });
+    }
+
+    /// What is counted of the server with this number.
+    pub fn server_mut(&mut self, server: u32) -> &mut ServerTally {
+        let place = server as usize;
+        make_room(&mut self.servers, place + 1);
+        &mut self.servers[place]
     }
 
     /// Keeps the transaction if it is among the slowest, of all or of its script; `describe` is

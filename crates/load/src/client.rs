@@ -46,6 +46,8 @@ pub(crate) struct Connection {
     pub(crate) is_closed_by_script: bool,
     /// The server's number, among those of the endpoint.
     pub(crate) server: u32,
+    /// How many servers it has moved on, each time from one that failed.
+    pub(crate) moved_on: u32,
     /// The server's process at its other end; 0 if unknown.
     pub(crate) backend: u32,
     pub(crate) in_transaction: bool,

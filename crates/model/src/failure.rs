@@ -146,6 +146,13 @@ impl ServerError {
             || self.code == INNODB_LOCK_WAIT_TIMEOUT
     }
 
+    /// Whether a server of the MySQL family says that it takes no writes (any more). What also tells
+    /// apart the other options of number 1290 is its text.
+    pub fn says_read_only(&self) -> bool {
+        let of_option = self.code == "1290" && self.message.contains("read-only");
+        of_option || self.code == "1836"
+    }
+
     /// The connection was lost; `message` says how.
     pub fn connection_lost(message: impl Into<String>) -> Self {
         Self::new(FailureClass::Connection, "connection_lost", message)

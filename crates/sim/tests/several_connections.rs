@@ -4,7 +4,7 @@
 mod common;
 
 use common::{closed, ms, plan, stage};
-use dbdyno_hist::{Counters, Shape};
+use dbdyno_hist::{Counters, ServerTally, Shape};
 use dbdyno_load::{
     Event, Outage, OutageEvent, Port, RunShared, Settings, ShellCall, Timeline, Worker,
 };
@@ -158,6 +158,124 @@ fn a_client_that_loses_one_connection_makes_both_anew() {
     assert_eq!((*begin, *end, *connections_lost), (ms(10), Some(ms(92)), 1));
     let counters = counted(&mut worker, &mut notes);
     assert_eq!((counters.failed, counters.ok), (1, 0));
+}
+
+/// A worker with this one client of two servers, which asks for nothing before its transactions.
+fn of_two_servers(id: u32, notes: &mut Notes) -> Worker {
+    let mut two = two_servers();
+    two.clients = id + 1;
+    two.threads = id + 1;
+    let plan = Arc::new(two);
+    let mut worker = Worker::new(Settings {
+        plan: Arc::clone(&plan),
+        thread: id,
+        shape: Shape { scripts: 1, statements: 1, service_differs: false },
+        block_words: Arc::default(),
+        executions: vec![Box::new(Writes(false))],
+        shared: Arc::new(RunShared::new(&plan)),
+    });
+    worker.connect_all(Nanos::ZERO, notes);
+    worker
+}
+
+/// One statement in each transaction.
+struct Writes(bool);
+
+impl Execution for Writes {
+    fn begin(&mut self, _: usize, _: Stream) {
+        self.0 = true;
+    }
+
+    fn restart(&mut self) {}
+
+    fn resume(&mut self, _: Resume<'_>) -> Result<Step<'_>, Fault> {
+        if !std::mem::take(&mut self.0) {
+            return Ok(Step::Done);
+        }
+        let (statement, keep) = (StatementId(0), Keep::None);
+        Ok(Step::Request(WRITER, Request::Text { statement, sql: "insert", keep }))
+    }
+}
+
+#[test]
+fn a_client_moves_on_from_a_server_that_fails_and_stays_where_it_is_taken() {
+    let mut notes = Notes::default();
+    let mut worker = of_two_servers(1, &mut notes);
+    assert_eq!(notes.take(), ["connect 0 to 1"], "clients begin with the servers in turn");
+    let error = ServerError::connection_lost("gone");
+    let failed = || Event::ConnectFailed { client: 0, error: &error, busy: false };
+    worker.on(ms(1), failed(), &mut notes);
+    assert!(!worker.is_over(), "the other server is left");
+    worker.on(ms(20), Event::Wake, &mut notes);
+    assert_eq!(notes.take(), ["connect 0 to 0"]);
+    worker.on(ms(21), Event::Connected { client: 0, backend: 1 }, &mut notes);
+    worker.start(Timeline::new(&two_servers(), ms(30)));
+    worker.on(ms(30), Event::Wake, &mut notes);
+    assert_eq!(notes.take(), ["0: insert"]);
+    // Lost in a transaction: one failed there. Then neither can be reached.
+    let lost = Event::Lost { client: 0, connection: WRITER, error: &error };
+    worker.on(ms(40), lost, &mut notes);
+    worker.on(ms(60), Event::Wake, &mut notes);
+    worker.on(ms(61), failed(), &mut notes);
+    worker.on(ms(80), Event::Wake, &mut notes);
+    worker.on(ms(81), failed(), &mut notes);
+    worker.on(ms(200), Event::Wake, &mut notes);
+    worker.on(ms(201), Event::Connected { client: 0, backend: 2 }, &mut notes);
+    let tried = ["close 0", "connect 0 to 1", "connect 0 to 0", "connect 0 to 1", "0: insert"];
+    assert_eq!(notes.take(), tried);
+    worker.close_last(ms(300));
+    let servers = worker.take_closed().pop().expect("intervals").tally.servers;
+    let first = ServerTally {
+        completed_failed: 1,
+        connects_failed: 1,
+        connections_lost: 1,
+        ..ServerTally::default()
+    };
+    let second = ServerTally { connects: 1, connects_failed: 1, ..ServerTally::default() };
+    assert_eq!(servers, [first, second]);
+}
+
+#[test]
+fn a_load_with_no_server_that_takes_it_does_not_begin() {
+    let mut notes = Notes::default();
+    let mut worker = of_two_servers(0, &mut notes);
+    let error = ServerError::connection_lost("gone");
+    for at in [1, 100] {
+        let failed = Event::ConnectFailed { client: 0, error: &error, busy: false };
+        worker.on(ms(at), failed, &mut notes);
+        worker.on(ms(at + 50), Event::Wake, &mut notes);
+    }
+    assert!(worker.is_over());
+}
+
+#[test]
+fn a_server_that_only_reads_any_more_is_left() {
+    for (message, expected) in [
+        ("running with the --read-only option", &["close 0", "close 0"][..]),
+        ("running with the --secure-file-priv option", &["0: insert"]),
+    ] {
+        let mut notes = Notes::default();
+        let mut plan = two_servers();
+        plan.endpoint.read_only_query = Some("asked".into());
+        let plan = Arc::new(plan);
+        let mut worker = Worker::new(Settings {
+            plan: Arc::clone(&plan),
+            thread: 0,
+            shape: Shape { scripts: 1, statements: 1, service_differs: false },
+            block_words: Arc::default(),
+            executions: vec![Box::new(Writes(false))],
+            shared: Arc::new(RunShared::new(&plan)),
+        });
+        worker.connect_all(Nanos::ZERO, &mut notes);
+        worker.on(Nanos::ZERO, Event::Connected { client: 0, backend: 1 }, &mut notes);
+        worker.start(Timeline::new(&plan, Nanos::ZERO));
+        worker.on(Nanos::ZERO, Event::Wake, &mut notes);
+        notes.take();
+        let error = ServerError::from_mysql(1290, Some("HY000"), message);
+        let reply = Reply { error: Some(&error), ..Reply::default() };
+        answer(&mut worker, ms(1), reply, &mut notes);
+        assert_eq!(notes.take(), expected);
+    }
 }
 
 #[test]

@@ -31,6 +31,7 @@ from dbdyno.model.record import (
     FailureRecord,
     RunRecord,
     ScriptRecord,
+    ServerRecord,
     StatementRecord,
 )
 from dbdyno.model.run import Run, once
@@ -55,6 +56,7 @@ def summarize(run: Run) -> RunRecord:
         service_ms=latency(run, "script_service") or response_ms(run),
         statements=_statements(run),
         client=ClientCost(cpu_us_per_transaction=done.cpu_us / ended if done and ended else None),
+        servers=[_server(run, *numbered) for numbered in enumerate(run.record.servers)],
         doubts=find_doubts(run),
     )
 
@@ -141,6 +143,21 @@ def _script(run: Run, number: int, planned: Script) -> ScriptRecord:
         skipped=int(scripts.skipped[wanted].sum()),
         response_ms=times_ms,
         service_ms=latency(run, "script_service", number) or times_ms,
+    )
+
+
+def _server(run: Run, number: int, server: ServerRecord) -> ServerRecord:
+    seen = run.server_intervals
+    wanted = (seen.server == number) & is_measured(run, seen)
+    transactions_there, measured_s = int(seen.completed_ok[wanted].sum()), duration_s(run)
+    return msgspec.structs.replace(
+        server,
+        transactions=transactions_there,
+        tps=transactions_there / measured_s if measured_s else 0.0,
+        failed=int(seen.completed_failed[wanted].sum()),
+        connects=int(seen.connects[wanted].sum()),
+        connects_failed=int(seen.connects_failed[wanted].sum()),
+        connections_lost=int(seen.connections_lost[wanted].sum()),
     )
 
 

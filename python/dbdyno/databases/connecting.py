@@ -49,7 +49,8 @@ class Driver:
     those that would lead them elsewhere; files that they name are written to the given folder.
     ``with_settings`` returns the target whose sessions begin with these settings, where they are
     part of the login. ``intermediary`` returns what lies between a connection, to which the target
-    leads, and its server.
+    leads, and its server. ``read_only_query`` yields ``off`` or 0 on a server that takes writes;
+    where it is empty, nobody is asked.
     """
 
     open: Callable[[str], Connection]
@@ -64,6 +65,14 @@ class Driver:
     client_environment: Callable[[Endpoint, Path], Mapping[str, str | None]]
     with_settings: Callable[[str, Mapping[str, str]], str] = _as_it_is
     intermediary: Callable[[str, Connection], IntermediaryRecord | None] = _nothing_shows
+    read_only_query: str = ""
+
+    def takes_writes(self, connection: Connection) -> bool:
+        """Whether a server says that it is not read-only, for whatever reason it would be."""
+        if not self.read_only_query:
+            return True
+        (value,) = connection.execute(self.read_only_query).fetchone() or ("",)
+        return str(value).lower() in ("off", "0")
 
 
 def protocol_of(target: str) -> Protocol:
@@ -103,12 +112,6 @@ def inspecting(target: str) -> Iterator[tuple[Driver, Connection]]:
         native_adapter(protocol).understood("find out about the server"),
     ):
         yield driver, connection
-
-
-def endpoint_at(target: str) -> Endpoint:
-    """Return the endpoint of a target, for the engine."""
-    with inspecting(target) as (driver, connection):
-        return driver.endpoint_of(connection)
 
 
 def intermediaries(

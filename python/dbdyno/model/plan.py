@@ -91,13 +91,15 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     session variables of MySQL. ``session_statements`` are what each session of a run starts with,
     over other protocols than PostgreSQL's. ``further_addresses`` are servers that take the same
     login: connections are spread on all of them in turn. ``standby_addresses`` are those to which
-    clients have a further connection, for the scripts that run there.
+    clients have a further connection, for the scripts that run there. ``read_only_query`` is set if
+    first connections are only for servers that take writes: it yields ``off`` or 0 there.
     """
 
     protocol: Protocol = "postgresql"
     address: Address
     further_addresses: list[Address] = []
     standby_addresses: list[Address] | UnsetType = UNSET
+    read_only_query: str | UnsetType = UNSET
     user: str
     password: str | None = None
     database: str

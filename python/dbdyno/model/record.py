@@ -386,8 +386,29 @@ class StatementRecord(Struct, frozen=True, kw_only=True):
     connection: int = 0
     """The number of its client's connection: 0 is the first; a sysbench script may open more."""
     server: int = 0
-    """The number of the server it was sent to: 0 is ``target``, then those of ``further_targets``;
-    0 for statements that are not of sysbench scripts."""
+    """The number of the server it was sent to, in ``servers``; 0 for statements that are not of
+    sysbench scripts."""
+
+
+class ServerRecord(Struct, frozen=True, kw_only=True):
+    """One of several servers to which the load went: what happened there while it was measured."""
+
+    name: str
+    """Its URL without the password, or ``standby 1`` of a private server."""
+    takes_writes: bool
+    """Whether it took writes when the run began."""
+    transactions: int = 0
+    """Transactions that ran to their end there without an error."""
+    tps: float = 0.0
+    """Those per second."""
+    failed: int = 0
+    """Transactions that failed there."""
+    connects: int = 0
+    """Connections that clients made to it."""
+    connects_failed: int = 0
+    """Their attempts to connect to it that failed."""
+    connections_lost: int = 0
+    """Their connections to it that broke."""
 
 
 class WorkerRecord(Struct, frozen=True, kw_only=True):
@@ -638,6 +659,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     intermediaries: list[IntermediaryRecord] | None = None
     """The poolers and proxies in front of the servers, as far as they show; None if nobody looked:
     in older runs, and of private servers."""
+    servers: list[ServerRecord] = []
+    """All servers to which the load went, if there are several, by their numbers in other fields
+    and tables: ``target``, further ones, and at last the standbys that are read."""
     server: dict[str, Any] = {}
     """``product``, its ``title`` for people, ``version``, durability level (``promise``) and, once
     it has been measured, ``cpu_us_per_transaction``. All settings are in ``server.json`` beside the

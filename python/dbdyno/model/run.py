@@ -169,6 +169,7 @@ class RunTables:
     connects = _TableOf(tables.Connects)
     lateness = _TableOf(tables.Lateness)
     worker_intervals = _TableOf(tables.WorkerIntervals)
+    server_intervals = _TableOf(tables.ServerIntervals)
     script_buckets = _TableOf(tables.ScriptBuckets)
     service_buckets = _TableOf(tables.ServiceBuckets)
     statement_buckets = _TableOf(tables.StatementBuckets)

@@ -305,6 +305,17 @@ class WorkerIntervals(Latencies):
     paused_us = column(U64, "for how long it stood still: stopped, frozen or without CPU")
 
 
+class ServerIntervals(OfInterval):
+    """What happened in an interval at one of several servers. Of one server the table is empty."""
+
+    server = column(U16, "number of the server: its place in `servers[]` of the record")
+    completed_ok = column(U32, "transactions that ran to their end there in this interval")
+    completed_failed = column(U32, "transactions that failed there")
+    connects = column(U32, "connections that were made to it")
+    connects_failed = column(U32, "attempts to connect to it that failed")
+    connections_lost = column(U32, "connections to it that broke")
+
+
 class Buckets(OfInterval):
     """One coarse bucket of a distribution in one interval."""
 

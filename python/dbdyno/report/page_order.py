@@ -14,6 +14,7 @@ PAGE_ORDER = (
     "audit",
     "stages",
     "failovers",
+    "servers",
     "standbys",
     "costs",
     "server-cpu",

@@ -105,8 +105,8 @@ def further_servers(record: RunRecord) -> str:
     """The servers that the load also went to, and what is not known of them."""
     if not record.further_targets:
         return ""
-    servers = enumerate([record.target, *record.further_targets])
-    named = ", ".join(f"server {number} is {url}" for number, url in servers)
+    names = [one.name for one in record.servers] or [record.target, *record.further_targets]
+    named = ", ".join(f"server {number} is {name}" for number, name in enumerate(names))
     return (
         f"connections were spread on several servers: {named}; only server 0 was observed: data, "
         "settings, telemetry, findings and server costs are its own"

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from dbdyno.databases.adapter import Parameters, ServerDescription
@@ -34,7 +35,7 @@ from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.options.words import arguments_of
 from dbdyno.run.placement import PlacementRecord
 from dbdyno.run.quiet import BeforeRun
-from dbdyno.run.standbys.finding import Standby, with_standbys
+from dbdyno.run.standbys.finding import Standby, servers_of, with_standbys
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
 from dbdyno.servers.product import settings_by_level
@@ -82,21 +83,22 @@ def make_ready(  # noqa: PLR0913 - independent inputs
         refuse_missing_level(job.options.isolation, connected.database)
     _refuse_to_write_where_nothing_can_be(job, connected)
     read_from = standbys if job.work.reads_on_standbys else ()
-    servers = 1 + len(job.options.further_targets)
     if read_from:
         _refuse_to_write_on_standbys(job, connected)
-        servers -= 0 if connected.server.is_private else len(read_from)
         say(
             f"each of {job.clients} clients has a second connection, for scripts of the role read: "
             f"to {counted(len(read_from), 'standby')}"
         )
-    here = -(-job.clients // servers)  # clients begin with the servers in turn
-    refuse_too_many(here, connected.free_connections)
+    further = len(job.options.further_targets)
+    servers = 1 + further if job.work.lua else connected.server.begun_with
+    refuse_too_many(-(-job.clients // servers), connected.free_connections)
     values, watch = _prepared(job, tools, observer, connected)
     host = BeforeRun(job.options, connected.server.process_id, say)
     endpoint, isolation = _isolated(job, connected, values)
     endpoint = way.to(endpoint) if way else endpoint
     endpoint = with_standbys(endpoint, read_from) if read_from else endpoint
+    if job.work.lua:  # sysbench's scripts say themselves where they connect
+        endpoint = replace(endpoint, read_only_query=UNSET)
     plan = job.plan(values, endpoint, connected.target.sql_dialect)
     if plan.lua is None:
         plan = with_statements_as_text(plan, tools.statements_with_variables(plan), connected, say)
@@ -106,7 +108,13 @@ def make_ready(  # noqa: PLR0913 - independent inputs
     command = _command(job, connected.server)
     return Ready(
         plan=plan,
-        record=replace(record, command=command, isolation=isolation, intermediaries=found),
+        record=replace(
+            record,
+            servers=servers_of(plan.endpoint, connected.server, read_from),
+            command=command,
+            isolation=isolation,
+            intermediaries=found,
+        ),
         values=values,
         watch=watch,
         placed=placed,

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from dbdyno.databases.adapter import FreeConnections
+from dbdyno.databases.connecting import open_connection
 from dbdyno.databases.connection import Connection
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Frame
@@ -75,7 +76,8 @@ def watching(
     watched = Watched(
         level=options.telemetry,
         telemetry=telemetry,
-        connect=server.connect if is_room else partial(_refuse, free),
+        # Not to a server that has taken its place: that has other counters.
+        connect=partial(open_connection, server.conninfo) if is_room else partial(_refuse, free),
         process_id=server.process_id,
         data_directory=server.data_directory,
         log_path=options.server_log or server.log_path,

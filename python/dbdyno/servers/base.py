@@ -44,6 +44,11 @@ class Server:
         return self.kind != "existing"
 
     @property
+    def begun_with(self) -> int:
+        """With how many servers clients begin, in turn."""
+        return 1
+
+    @property
     def url(self) -> str:
         """Its URL without the password: may be shown and stored."""
         return url_of(self.resolved)

@@ -141,10 +141,11 @@ class PrivateServer(Server):
         What the kernel has been given survives, unlike in a power cut.
         """
         assert self.process_id is not None
-        processes = [mark_of(pid) for pid in (self.process_id, *children_of(self.process_id))]
-        for process in processes:
-            with suppress(ProcessLookupError):  # a session that has just ended
-                os.kill(process.pid, signal.SIGKILL)
+        processes = []
+        for pid in (self.process_id, *children_of(self.process_id)):
+            with suppress(FileNotFoundError, ProcessLookupError):  # a session that has just ended
+                processes.append(mark_of(pid))
+                os.kill(pid, signal.SIGKILL)
         for process in processes:
             end(process, signal.SIGKILL, STOP_PATIENCE_S)
         self.guard.outlive()

@@ -142,6 +142,10 @@ class Tabulator:
             )
         for slow in frame.slowest:
             self._add_slow(frame.index, slow)
+        for number, server in enumerate(frame.servers):
+            self._tables[tables.ServerIntervals].add(
+                interval=frame.index, server=number, **msgspec.structs.asdict(server)
+            )
         for part in frame.workers:
             self._add_worker(frame.index, part)
 

@@ -2,11 +2,12 @@
 
 import pytest
 
-from dbdyno.databases.connecting import endpoint_at, protocol_of
+from dbdyno.databases.connecting import protocol_of
 from dbdyno.databases.odbc.driver import manager
 from dbdyno.databases.odbc.driver.attributes import connection_string, read_target
 from dbdyno.errors import DbdynoError
 from dbdyno.store.secrets import without_password
+from tests.support.endpoints import endpoint_at
 
 
 @pytest.mark.parametrize(

@@ -319,6 +319,7 @@ mod tests {
             session_statements: Vec::new(),
             tls,
             further_addresses: Vec::new(),
+            read_only_query: None,
             standby_addresses: Vec::new(),
             connect_timeout_ns: Nanos::from_secs(10),
         };

@@ -17,6 +17,8 @@ pub(crate) struct Blueprint {
     pub(super) dialect: Dialect,
     pub(super) statements: Arc<[Statement]>,
     pub(super) encryption: Option<Encryption>,
+    /// For clients' first connections: yields `off` or `0` where the server takes writes.
+    pub(super) read_only_query: Option<String>,
 }
 
 /// A wire protocol, with the settings its sessions start with.
@@ -43,7 +45,7 @@ impl Blueprint {
 
     /// For a session beside the load that prepares nothing, such as one that cancels.
     pub(crate) fn for_cancelling(&self) -> Self {
-        Self { statements: Arc::new([]), ..self.clone() }
+        Self { statements: Arc::new([]), read_only_query: None, ..self.clone() }
     }
 
     fn new(
@@ -65,7 +67,8 @@ impl Blueprint {
                 return Err(EngineError::new("bad_plan", "ODBC needs an address of its own", ""));
             }
         };
-        Ok(Self { dialect, statements, encryption })
+        let read_only_query = endpoint.read_only_query.clone().filter(|_| !loads);
+        Ok(Self { dialect, statements, encryption, read_only_query })
     }
 }
 

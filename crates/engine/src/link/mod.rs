@@ -9,7 +9,9 @@ mod route;
 mod wire;
 
 use crate::tls::{self, Channel};
-use dbdyno_model::{ConnectionId, Flow, Request, ResultSet, ServerError, TlsMode};
+use dbdyno_model::{
+    ConnectionId, FailureClass, Flow, Keep, Request, ResultSet, ServerError, StatementId, TlsMode,
+};
 use dbdyno_wire::postgres::tls as tls_request;
 use dbdyno_wire::{Cancellation, ReceiveBuffer};
 use rustix::fd::OwnedFd;
@@ -53,6 +55,8 @@ pub(crate) enum Stage {
     Handshaking,
     /// The login is in progress.
     LoggingIn,
+    /// The server was asked whether it takes writes.
+    AskingForRole,
     /// The statements are being prepared.
     Preparing,
     /// Requests may be sent.
@@ -275,11 +279,19 @@ impl Link {
         loop {
             let out = outgoing(&mut self.out, &mut self.channel);
             match self.wire.poll(out)? {
+                Some(WireEvent::Link(LinkEvent::Reply(_, reply)))
+                    if self.stage == Stage::AskingForRole =>
+                {
+                    takes_writes(reply)?;
+                    if !self.prepare() {
+                        return Ok(Some(self.connected()));
+                    }
+                }
                 Some(WireEvent::Link(event)) => {
                     self.has_more_rows &= !matches!(event, LinkEvent::Reply(..));
                     return Ok(Some(event));
                 }
-                Some(WireEvent::LoggedIn) if self.prepare() => {}
+                Some(WireEvent::LoggedIn) if self.ask_for_role() || self.prepare() => {}
                 Some(WireEvent::LoggedIn | WireEvent::Prepared) => {
                     return Ok(Some(self.connected()));
                 }
@@ -288,6 +300,19 @@ impl Link {
                 None => return Ok(None),
             }
         }
+    }
+
+    /// Asks whether the server takes writes; false when that does not matter.
+    fn ask_for_role(&mut self) -> bool {
+        let Some(sql) = &self.blueprint.read_only_query else { return false };
+        if self.owner.connection != ConnectionId::FIRST {
+            return false;
+        }
+        self.stage = Stage::AskingForRole;
+        let statement = StatementId::UNCOUNTED;
+        let request = Request::Text { statement, sql, keep: Keep::LastRow };
+        self.wire.request(&request, outgoing(&mut self.out, &mut self.channel));
+        true
     }
 
     /// Prepares the statements; false when there is nothing to prepare.
@@ -369,6 +394,23 @@ impl Link {
     fn wire(&mut self) -> (&mut Wire, &mut Vec<u8>) {
         (&mut self.wire, outgoing(&mut self.out, &mut self.channel))
     }
+}
+
+/// Fails if the server has answered that it only reads.
+fn takes_writes(reply: OwnedReply) -> Result<(), ServerError> {
+    if let Some(error) = reply.error {
+        return Err(error);
+    }
+    let row = reply.results.first().and_then(|result| result.rows.last());
+    let found = row.and_then(|mut values| values.next().flatten()).unwrap_or_default();
+    if found == "0" || found.eq_ignore_ascii_case("off") {
+        return Ok(());
+    }
+    Err(ServerError::new(
+        FailureClass::Connection,
+        "read_only",
+        format!("the server takes no writes: asked whether it is read-only, it says {found}"),
+    ))
 }
 
 /// Whether a send failed because the peer has closed.

@@ -6,10 +6,38 @@ use crate::Port;
 use crate::client::Connection;
 use crate::connector::{is_from_server, pause, timed_out};
 use crate::state::{Errand, Input, State};
+use dbdyno_hist::ServerTally;
 use dbdyno_model::{ConnectionId, FailureClass, Nanos, ServerError, StatementId, server_of};
 use dbdyno_script::Resume;
+use std::ops::Range;
 
 impl Worker {
+    /// The servers among which a connection moves on from one that fails: scripts of sysbench name
+    /// theirs themselves, and what reads on a standby stays on standbys.
+    fn servers_for(&self, connection: ConnectionId) -> Range<u32> {
+        let endpoint = &self.plan.endpoint;
+        match connection {
+            _ if self.plan.lua.is_some() => 0..1,
+            ConnectionId::FIRST => 0..endpoint.successors(),
+            _ => endpoint.servers()..endpoint.all_servers(),
+        }
+    }
+
+    /// The number of the server this many further on.
+    fn moved_on(&self, server: u32, by: u32, connection: ConnectionId) -> u32 {
+        let among = self.servers_for(connection);
+        if !among.contains(&server) {
+            return server;
+        }
+        let count = among.end - among.start;
+        among.start + (server - among.start + by % count) % count
+    }
+
+    /// How many attempts it takes until each of them has failed.
+    fn attempts_in_round(&self, connection: ConnectionId) -> u32 {
+        (self.servers_for(connection).len() as u32).max(1)
+    }
+
     /// Lets those clients connect whose turn it is.
     pub(super) fn connect_from_queue<P: Port>(&mut self, now: Nanos, port: &mut P) {
         while let Some(client) = self.connector.next_turn() {
@@ -36,6 +64,8 @@ impl<P: Port> Turn<'_, P> {
     /// The script asks for a connection to a server, in place of the old one if there is one.
     pub(super) fn connect_for_script(&mut self, connection: ConnectionId, server: u32) {
         self.port.close(self.client, connection);
+        let moved_on = self.own().connection_mut(connection).moved_on;
+        let server = self.worker.moved_on(server, moved_on, connection);
         let own = self.own();
         own.connection_mut(connection).leave();
         own.connection_mut(connection).server = server;
@@ -56,7 +86,37 @@ impl<P: Port> Turn<'_, P> {
         let own = &mut self.worker.clients[self.client];
         own.connections().for_each(|(number, _)| self.port.close(self.client, number));
         own.leave_connections();
-        own.first.server = server_of(self.worker.plan.endpoint.servers(), own.id, 0);
+        let (id, moved_on) = (own.id, own.first.moved_on);
+        let begins_at = server_of(self.worker.plan.endpoint.servers(), id, 0);
+        let server = self.worker.moved_on(begins_at, moved_on, ConnectionId::FIRST);
+        self.own().first.server = server;
+    }
+
+    /// The server of this connection has failed: the next attempt is at the next one, where the
+    /// connection then stays.
+    fn move_on(&mut self, connection: ConnectionId) {
+        let own = self.own().connection_mut(connection);
+        own.moved_on = own.moved_on.wrapping_add(1);
+        let server = own.server;
+        self.own().connection_mut(connection).server = self.worker.moved_on(server, 1, connection);
+    }
+
+    /// Whether a server that only reads any more is left for another one.
+    pub(super) fn goes_on_elsewhere(&self, connection: ConnectionId) -> bool {
+        let is_asked = self.worker.plan.endpoint.read_only_query.is_some();
+        is_asked
+            && connection == ConnectionId::FIRST
+            && self.worker.attempts_in_round(connection) > 1
+    }
+
+    /// What is counted of the server that a connection is, or was to be, made to; nothing where
+    /// there is only one.
+    pub(super) fn server_tally(&mut self, connection: ConnectionId) -> Option<&mut ServerTally> {
+        if self.worker.plan.endpoint.all_servers() == 1 {
+            return None;
+        }
+        let server = self.own().connection_mut(connection).server;
+        Some(self.worker.intervals.tally.server_mut(server))
     }
 
     /// With a connection for each transaction, closes this one, and what the script has opened.
@@ -100,6 +160,9 @@ impl<P: Port> Turn<'_, P> {
         self.worker.connector.ended();
         self.worker.connector.note_result(Ok(()));
         self.worker.intervals.tally.connects.record(now - since);
+        if let Some(server) = self.server_tally(using) {
+            server.connects += 1;
+        }
         self.worker.shared.reached(now);
         if has_all {
             self.has_all_connections();
@@ -133,12 +196,17 @@ impl<P: Port> Turn<'_, P> {
         self.worker.connector.note_result(Err(error));
         let now = self.now;
         let timeout = self.worker.plan.endpoint.connect_timeout_ns;
+        let using = self.own().using;
+        if let Some(server) = self.server_tally(using) {
+            server.connects_failed += 1;
+        }
+        let in_round = self.worker.attempts_in_round(using);
         let own = self.own();
-        let using = own.using;
         let trouble = own.misses(using);
         trouble.connect_failures += 1;
         let begun = *trouble.server_busy_since.get_or_insert(since);
-        let may_wait = busy && now - begun < timeout;
+        let has_next = !trouble.connect_failures.is_multiple_of(in_round);
+        let may_wait = has_next || (busy && now - begun < timeout);
         if !may_wait {
             trouble.server_busy_since = None;
         }
@@ -152,9 +220,10 @@ impl<P: Port> Turn<'_, P> {
         }
         if !may_wait {
             self.fail_transaction(error, StatementId::UNCOUNTED, false);
-            if using != ConnectionId::FIRST {
-                self.begin_anew();
-            }
+        }
+        self.move_on(using);
+        if !may_wait && using != ConnectionId::FIRST {
+            self.begin_anew();
         }
         self.reconnect_later();
         // A server that is too busy gets no further connect until this client's pause is over.
@@ -181,10 +250,15 @@ impl<P: Port> Turn<'_, P> {
         let own = self.own();
         own.enter(Input::Lost);
         own.misses(connection).missing = connection;
+        if let Some(server) = self.server_tally(connection) {
+            server.connections_lost += 1;
+        }
+        let own = self.own();
         let awaited = own.outstanding.front().filter(|_| own.using == connection);
         let statement = awaited.map_or(StatementId::UNCOUNTED, |asked| asked.statement);
         self.count_lost_connection(now, error);
         self.fail_transaction(error, statement, is_unknown);
+        self.move_on(connection);
         self.begin_anew();
         self.reconnect_later();
     }
@@ -208,7 +282,9 @@ impl<P: Port> Turn<'_, P> {
             return self.finish();
         }
         let failures = own.trouble.as_ref().map_or(0, |trouble| trouble.connect_failures);
-        let pause = pause(self.worker.plan.seed, self.id(), failures);
+        let using = own.using;
+        let rounds = failures / self.worker.attempts_in_round(using);
+        let pause = pause(self.worker.plan.seed, self.id(), rounds);
         self.set_alarm(self.now + pause);
     }
 

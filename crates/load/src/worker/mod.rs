@@ -99,6 +99,7 @@ impl Worker {
     /// Sets the timeline; the load begins at its start.
     pub fn start(&mut self, timeline: Timeline) {
         self.intervals.start(&timeline);
+        self.intervals.tally.servers.clear(); // the connects before are no part of the load
         self.next_activation = timeline.start();
         self.silence.last_unasked = timeline.start();
         self.sampler.start(timeline.start(), self.plan.activity_interval_ns);

@@ -121,6 +121,11 @@ impl<P: Port> Turn<'_, P> {
         let tally = &mut self.worker.intervals.tally;
         tally.completed_ok += 1;
         tally.completed_committed += committed;
+        let using = self.own().using;
+        if let Some(server) = self.server_tally(using) {
+            server.completed_ok += 1;
+        }
+        let tally = &mut self.worker.intervals.tally;
         if !transaction.measured && !warmup {
             return;
         }
@@ -172,6 +177,11 @@ impl<P: Port> Turn<'_, P> {
         let warmup = self.worker.is_in(Phase::Warmup, now);
         let tally = &mut self.worker.intervals.tally;
         tally.completed_failed += 1;
+        let using = self.own().using;
+        if let Some(server) = self.server_tally(using) {
+            server.completed_failed += 1;
+        }
+        let tally = &mut self.worker.intervals.tally;
         if !transaction.measured && !warmup {
             return;
         }

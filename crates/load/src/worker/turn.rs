@@ -9,8 +9,8 @@ use crate::deferral::Deferred;
 use crate::state::{Input, State, Then, Transaction};
 use crate::{Phase, Port, ShellCall};
 use dbdyno_model::{
-    Arrivals, BlockWords, Flow, Nanos, Protocol, Purpose, Reply, Request, StatementId, Stream,
-    Think, ThinkLaw,
+    Arrivals, BlockWords, FailureClass, Flow, Nanos, Protocol, Purpose, Reply, Request,
+    ServerError, StatementId, Stream, Think, ThinkLaw,
 };
 use dbdyno_script::{Resume, Step};
 
@@ -414,6 +414,15 @@ impl<P: Port> Turn<'_, P> {
         let own = self.own();
         let using = own.using;
         own.connection_mut(using).in_transaction = reply.in_transaction || is_unknown;
+        if let Some(error) = reply.error.filter(|error| error.says_read_only())
+            && self.goes_on_elsewhere(using)
+        {
+            let error = ServerError { class: FailureClass::Connection, ..error.clone() };
+            self.own().outstanding.clear(); // it was answered: nothing of it is unknown
+            self.port.close(self.client, using);
+            return self.lost(using, &error);
+        }
+        let own = self.own();
         match own.state {
             State::AwaitingReply(_) => {
                 own.enter(Input::Replied);

@@ -18,6 +18,10 @@ pub struct Endpoint {
     /// is the same for all.
     #[serde(default)]
     pub further_addresses: Vec<Address>,
+    /// If first connections are only for servers that take writes: a query that yields `off` or `0`
+    /// there.
+    #[serde(default)]
+    pub read_only_query: Option<String>,
     /// Standbys, to which clients have a further connection for the scripts that read there; empty
     /// if no script does. They are numbered after the other servers.
     #[serde(default)]
@@ -51,6 +55,17 @@ impl Endpoint {
     pub fn standby_of(&self, client: u32) -> Option<u32> {
         let place = client.checked_rem(self.standby_addresses.len() as u32)?;
         Some(self.servers() + place)
+    }
+
+    /// The number of all servers, standbys included.
+    pub fn all_servers(&self) -> u32 {
+        self.servers() + self.standby_addresses.len() as u32
+    }
+
+    /// The number of those, from 0, among which a first connection moves on from one that fails. A
+    /// standby may be promoted: where each is asked whether it takes writes, it is one of them.
+    pub fn successors(&self) -> u32 {
+        if self.read_only_query.is_some() { self.all_servers() } else { self.servers() }
     }
 
     /// The endpoint of each server alone, in the order of their numbers.

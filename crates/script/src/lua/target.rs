@@ -50,6 +50,7 @@ mod tests {
                 key: None,
             },
             further_addresses: Vec::new(),
+            read_only_query: None,
             standby_addresses: Vec::new(),
             connect_timeout_ns: Nanos::from_secs(1),
         };

@@ -31,6 +31,7 @@ pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<S
                 key: None,
             },
             further_addresses: Vec::new(),
+            read_only_query: None,
             standby_addresses: Vec::new(),
             connect_timeout_ns: Nanos::from_secs(10),
         },

@@ -178,6 +178,16 @@ class WindowScript(Struct, frozen=True):
     service: bytes | None
 
 
+class ServerInterval(Struct, frozen=True):
+    """What happened in an interval at one of several servers."""
+
+    completed_ok: int
+    completed_failed: int
+    connects: int
+    connects_failed: int
+    connections_lost: int
+
+
 class WorkerInterval(Struct, frozen=True):
     """What one of the engines that share a load counted in an interval, by the common clock."""
 

@@ -12,6 +12,7 @@ from dbdyno.model.frame.measured import (
     EngineInterval,
     FailureCount,
     ScriptInterval,
+    ServerInterval,
     SlowTransaction,
     WindowScript,
     WorkerInterval,
@@ -102,6 +103,9 @@ class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
     rows: list[tuple[int, int]] = []
     """By statement ID: the rows that it returned, changed or found, and how many of its executions
     touched none; empty in frames of an older engine."""
+    servers: list[ServerInterval] = []
+    """By the number of the server, if there are several; those after the last one at which anything
+    happened are missing."""
     workers: list[WorkerInterval] = []
     """What each of the engines counted that share the load, if it is shared: those that have
     ended, or are lost, are missing."""

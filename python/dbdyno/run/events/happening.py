@@ -24,6 +24,7 @@ from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.events.planned import PlannedEvent
 from dbdyno.run.network_delay.way import SlowWay
 from dbdyno.run.shell_command import run_command
+from dbdyno.servers.existing import ExistingServer
 from dbdyno.servers.private import PrivateServer
 
 OUTPUT_END = 200
@@ -104,6 +105,8 @@ class Happenings:
             allowed_ms = LOST_MAX_MS[promise] if promise else math.inf
             if one.event.action == "promote":
                 allowed_ms = 0.0 if one.is_followed else math.inf
+            elif isinstance(self.server, ExistingServer) and self.server.further:
+                allowed_ms = math.inf
             records.append(
                 FailoverRecord(
                     event=one.event.name,

@@ -4,6 +4,7 @@ The command line and its manual page are built from this class; studies fill it 
 Declares what each option is; ``run/plan.py`` decides which combinations are allowed.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -36,6 +37,7 @@ from dbdyno.run.options.parameters import (
 from dbdyno.servers.placement import Cpus, NumaPolicy, cpus, numa_policy
 
 SECOND_NS = 1_000_000_000
+BETWEEN_TARGETS = re.compile(r",(?=[a-z]+://)", re.IGNORECASE)
 QUERY_MODE_DEFAULT: QueryMode = "prepared"
 # The program turns each word after ``--``, where sysbench's users write them, into this option.
 SCRIPT_OPTION = "--script-option"
@@ -48,14 +50,16 @@ class TargetOptions:
 
     target: Annotated[str | None, flag("--target", group=TARGET, metavar="URL")] = None
     """An existing database: postgresql://user@host/db in libpq's syntax, mysql://…, or
-    odbc:Driver={…};Server=… for any database with an ODBC driver."""
+    odbc:Driver={…};Server=… for any database with an ODBC driver. Several URLs, separated by
+    commas, are further targets."""
 
     further_targets: Annotated[
         tuple[str, ...],
         flag("--further-target", group=TARGET, metavar="URL", converter=each(str), n_tokens=1),
     ] = ()
-    """A further server with the same login, on which connections are spread in turn, as with
-    sysbench's lists of hosts; repeatable. Only the first is prepared, checked and observed."""
+    """A further server with the same login, repeatable: connections are spread over those that take
+    writes, and move on to the next one when one fails. Only the first is prepared, checked and
+    observed."""
 
     server: Annotated[str | None, flag("--server", group=TARGET, metavar="SPEC")] = None
     """A new private server, KIND[:VERSION|PATH][,setting=value…] with KIND postgres, mariadb or
@@ -66,6 +70,13 @@ class TargetOptions:
 
     durability: Annotated[Promise | None, flag("--durability", group=TARGET)] = None
     """Durability of commits on a private server, with the same meaning for every kind of server."""
+
+    def __post_init__(self) -> None:
+        """Several targets in one word are the first and further ones."""
+        first, *further = BETWEEN_TARGETS.split(self.target or "")
+        if further:
+            object.__setattr__(self, "target", first)
+            object.__setattr__(self, "further_targets", (*further, *self.further_targets))
 
 
 @Parameter(name="*")

@@ -4,7 +4,6 @@ Which of several targets are standbys is asked of each server. Nothing is decide
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -14,7 +13,9 @@ from dbdyno.databases.connecting import further_urls, open_connection
 from dbdyno.databases.connection import Connection
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Address, Endpoint
-from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.model.record import ServerRecord
+from dbdyno.servers.base import Server
+from dbdyno.servers.existing import ExistingServer
 from dbdyno.servers.private import PrivateServer
 
 
@@ -30,11 +31,8 @@ class Standby:
     """Under which its primary lists it; empty if that is not known."""
 
 
-def find_standbys(
-    connected: ConnectedServer, further_targets: Sequence[str], *, are_read: bool
-) -> list[Standby]:
+def find_standbys(server: Server, *, are_read: bool) -> list[Standby]:
     """Return the standbys of a private server; of others those to be read from, if any are."""
-    server = connected.server
     if isinstance(server, PrivateServer):
         return [
             Standby(
@@ -47,16 +45,13 @@ def find_standbys(
         ]
     if not are_read:
         return []
-    endpoint, found = server.endpoint(), []
-    shown = zip(further_targets, further_urls(endpoint), endpoint.further_addresses, strict=True)
-    for target, url, address in shown:
-        with (
-            connected.target.understood(f"ask whether {url} is a standby"),
-            closing(open_connection(target)) as connection,
-        ):
-            if connected.target.refuses_writes(connection):
-                connect = partial(open_connection, target)
-                found.append(Standby(name=url, address=address, connect=connect))
+    assert isinstance(server, ExistingServer)  # kept servers have none
+    shown = zip(server.further, further_urls(server.endpoint()), strict=True)
+    found = [
+        Standby(name=url, address=one.address, connect=partial(open_connection, one.target))
+        for one, url in shown
+        if not one.takes_writes
+    ]
     if not found:
         raise DbdynoError(
             "no_standby",
@@ -71,3 +66,20 @@ def with_standbys(endpoint: Endpoint, standbys: Sequence[Standby]) -> Endpoint:
     addresses = [standby.address for standby in standbys]
     others = [one for one in endpoint.further_addresses if one not in addresses]
     return replace(endpoint, further_addresses=others, standby_addresses=addresses)
+
+
+def servers_of(
+    endpoint: Endpoint, server: Server, standbys: Sequence[Standby]
+) -> list[ServerRecord]:
+    """Return the servers of a load in the order of their numbers; none if there is only one."""
+    further = server.further if isinstance(server, ExistingServer) else ()
+    urls = zip(further_urls(server.endpoint()), further, strict=True)
+    takes_writes = {url: one.takes_writes for url, one in urls}
+    others = [
+        *(ServerRecord(name=url, takes_writes=takes_writes[url]) for url in further_urls(endpoint)),
+        *(ServerRecord(name=standby.name, takes_writes=False) for standby in standbys),
+    ]
+    if not others:
+        return []
+    first_writes = server.takes_writes if isinstance(server, ExistingServer) else True
+    return [ServerRecord(name=server.url, takes_writes=first_writes), *others]

@@ -47,7 +47,7 @@ def probing(
 ) -> Iterator[ProbedStandbys]:
     """Find the standbys, and provide for their probe during the block; its table is dropped."""
     are_read = job.work.reads_on_standbys
-    standbys = find_standbys(connected, job.options.further_targets, are_read=are_read)
+    standbys = find_standbys(connected.server, are_read=are_read)
     if not standbys:
         yield ProbedStandbys((), None)
         return

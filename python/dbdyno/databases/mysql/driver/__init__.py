@@ -21,4 +21,5 @@ DRIVER = Driver(
     parameters_in=parameters_in,
     client_environment=client_environment,
     intermediary=intermediary,
+    read_only_query="select @@global.read_only",
 )

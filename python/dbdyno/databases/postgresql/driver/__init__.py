@@ -28,4 +28,5 @@ DRIVER = Driver(
     client_environment=client_environment,
     intermediary=intermediary,
     with_settings=with_settings,
+    read_only_query="show transaction_read_only",
 )
