@@ -101,6 +101,19 @@ def test_a_killed_server_loses_no_commit_at_full_durability(home, server):
     assert "Planned: kill-server at 3" in outage["summary"]
 
 
+def test_settings_that_promise_nothing_are_named(home):
+    """A standby needs a binary log, which by default is not flushed at each commit."""
+    ended = dbdyno(
+        *("tpcb", "--server", "mariadb,standbys=1", "-c", "2", "-T", "3", "--warmup", "0"),
+        *("--event", "1s:kill-server", "--max-disturbance", "100%"),
+    )
+    (one,) = failovers_of(ended)
+    assert one["loss_allowed_ms"] is None
+    (doubt,) = (text for text in json.loads(ended.stdout)["doubts"] if "promise nothing" in text)
+    assert doubt.startswith("what kill-server may lose is not known: ")
+    assert "durability full with sync_binlog=1;" in doubt
+
+
 def test_each_event_has_its_own_cost(home):
     ended = dbdyno(
         *("tpcb", "--server", "postgres", "-c", "4", "-T", "12", "--warmup", "0"),

@@ -19,6 +19,9 @@ from tests.support.patience import wait_until
 
 ON_STANDBY = "select 1 / pg_is_in_recovery()::int;\n"
 ON_PRIMARY = "select 1 / (not pg_is_in_recovery())::int;\n"
+# MariaDB divides by 0; a subquery of two rows fails.
+ON_STANDBY_OF_MARIADB = "select if(@@global.read_only, 1, (select 1 union select 2));\n"
+ON_PRIMARY_OF_MARIADB = "select if(@@global.read_only, (select 1 union select 2), 1);\n"
 SHORT = ("-T", "3", "--warmup", "0", "--max-disturbance", "100%")
 
 
@@ -53,6 +56,93 @@ def test_each_script_runs_where_its_role_says(home, scripts, words):
     assert [one["name"] for one in record["standbys"]] == ["standby 1", "standby 2"]
     assert [one["clients"] for one in record["standbys"]] == [2, 2]
     assert "each of 4 clients has a second connection" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("product", "on_standby", "on_primary"),
+    [
+        ("postgres", ON_STANDBY, ON_PRIMARY),
+        ("mariadb", ON_STANDBY_OF_MARIADB, ON_PRIMARY_OF_MARIADB),
+    ],
+    ids=["postgres", "mariadb"],
+)
+def test_roles_hold_in_each_of_several_workers(home, tmp_path, product, on_standby, on_primary):
+    """Clients are dealt to the standbys by their number, whatever worker they are in."""
+    reads, writes = tmp_path / "reads.sql", tmp_path / "writes.sql"
+    reads.write_text(on_standby)
+    writes.write_text(on_primary)
+    record = record_of(
+        dbdyno(
+            *(f"{reads}@3@read", f"{writes}@1", "--server", f"{product},standbys=2"),
+            *("-c", "4", "--workers", "local*2", *SHORT),
+        )
+    )
+    assert record["failures"] == []
+    read, written = transactions_of(record)
+    assert read > written > 0
+    assert [one["clients"] for one in record["standbys"]] == [2, 2]
+    assert [worker["clients"] for worker in record["workers"]] == [2, 2]
+    assert all(worker["transactions"] > 0 for worker in record["workers"])
+
+
+@pytest.mark.parametrize("product", ["postgres", "mariadb"])
+def test_scripts_fail_where_they_should_not_run(home, tmp_path, product):
+    """The scripts of these tests tell a standby from its primary."""
+    script = tmp_path / "reads.sql"
+    script.write_text(ON_STANDBY if product == "postgres" else ON_STANDBY_OF_MARIADB)
+    ended = dbdyno(script, "--server", product, "-c", "1", *SHORT)
+    assert ended.returncode != 0
+    assert json.loads(ended.stdout)["failures"]
+
+
+def test_the_lag_of_mariadbs_standbys_is_measured(home, tmp_path):
+    script = tmp_path / "writes.sql"
+    script.write_text("insert into t (v) values (1);\n")
+    with start_private(parse_spec("mariadb,standbys=1"), connections=30) as server:
+        (standby,) = server.standbys
+        with server.connect() as connection, standby.connect() as following:
+            connection.execute("create table t (id int auto_increment primary key, v int)")
+            connection.execute("create user clerk@'%'")
+            connection.execute("grant all on dbdyno.* to clerk@'%'")
+            connection.execute("grant binlog monitor, slave monitor on *.* to clerk@'%'")
+            server.wait_for_standbys(print)
+            following.execute("stop slave")
+            following.execute("change master to master_delay = 2")
+            following.execute("start slave")
+        reads = tmp_path / "reads.sql"
+        reads.write_text(ON_STANDBY_OF_MARIADB)
+        primary, other = (
+            one.url.replace(f"{one.endpoint().user}@", "clerk@") for one in (server, standby)
+        )
+        targets = ("--target", primary, "--further-target", other)
+        late = record_of(
+            dbdyno(script, f"{reads}@read", *targets, "-c", "2", *SHORT[2:], "-T", "6")
+        )
+        with server.connect() as connection:
+            connection.execute("flush binary logs")  # the standby is a file behind
+        again = record_of(
+            dbdyno(script, f"{reads}@read", *targets, "-c", "2", *SHORT[2:], "-T", "6")
+        )
+    for record in (late, again):
+        (one,) = record["standbys"]
+        assert one["name"] == other
+        assert 1000 < one["replay_lag_max_ms"] < 6000
+        assert one["replay_lag_p50_ms"] <= one["replay_lag_max_ms"]
+        assert one["lag_bytes_max"] > 1000
+        assert one["staleness_max_ms"] > 1000
+
+
+def test_a_private_mariadb_standby_has_a_lag(home, tmp_path):
+    script = tmp_path / "writes.sql"
+    script.write_text("do sleep(0.01);\n")
+    page = tmp_path / "report.html"
+    record = record_of(
+        dbdyno(script, "--server", "mariadb,standbys=1", "-c", "1", *SHORT, "--report", page)
+    )
+    (one,) = record["standbys"]
+    assert one["lag_bytes_max"] is not None
+    assert one["replay_lag_p50_ms"] is not None
+    assert 'id="standbys-chart"' in page.read_text()
 
 
 def test_a_failed_block_on_a_standby_is_rolled_back_there(home, tmp_path):

@@ -1,4 +1,4 @@
-"""How far standbys were behind their primary, as its telemetry saw them."""
+"""How far standbys were behind their primary, as telemetry saw them."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def with_lag(run: Run, standbys: Sequence[StandbyRecord]) -> list[StandbyRecord]
 
     A server that itself follows others reports its own lag, but no bytes: that is not meant here.
     """
-    known = {one.application_name: one for one in standbys if one.application_name}
+    known = {_listed_as(one) for one in standbys}
     listed = [
         name
         for name in objects(run, Replication.source)
@@ -39,14 +39,17 @@ def with_lag(run: Run, standbys: Sequence[StandbyRecord]) -> list[StandbyRecord]
 
 def lag(run: Run, counter: Counter, standby: StandbyRecord) -> LevelSeries | None:
     """How far a standby was behind at each reading of the measured part; None if unknown."""
-    if not standby.application_name:
-        return None
-    series = level(run, counter, standby.application_name)
+    series = level(run, counter, _listed_as(standby))
     if series is None:
         return None
     end_s = run.record.duration_s or np.inf
     inside = (series.time_s >= 0) & (series.time_s <= end_s)
     return LevelSeries(series.time_s[inside], series.value[inside]) if inside.any() else None
+
+
+def _listed_as(standby: StandbyRecord) -> str:
+    """The name of its lag: one that its primary does not list has the one that it has here."""
+    return standby.application_name or standby.name
 
 
 def _share(run: Run, counter: Counter, standby: StandbyRecord, percent: int) -> float | None:

@@ -26,13 +26,39 @@ def promise_of(database: Database, settings: Mapping[str, str]) -> Promise | Non
     A database whose settings are not known here has no level. A setting that is missing does not
     count (for example that of a log which is not written).
     """
-    known = {name: value.lower() for name, value in settings.items()}
-    known |= {
-        name: equals.get(known[name], known[name])
-        for name, equals in database.as_durable.items()
-        if name in known
-    }
+    known = {name: _as_durable(database, name, value) for name, value in settings.items()}
     for promise, wanted in database.durability.items():
         if all(known.get(name, value.lower()) == value.lower() for name, value in wanted.items()):
             return promise
     return None
+
+
+def why_no_promise(database: Database, settings: Mapping[str, str]) -> str:
+    """Return why settings are no durability level, and what would make each of them one.
+
+    It is empty if they are one, or if it is not known which settings decide.
+    """
+    if not settings or not database.durability or promise_of(database, settings):
+        return ""
+    deciding = {name for wanted in database.durability.values() for name in wanted}
+    told = ", ".join(f"{name}={settings[name]}" for name in settings if name in deciding)
+    ways = [
+        f"{promise} with {' and '.join(_changes(database, settings, wanted))}"
+        for promise, wanted in database.durability.items()
+    ]
+    return f"{told} together promise nothing; they would be durability {'; '.join(ways)}"
+
+
+def _changes(
+    database: Database, settings: Mapping[str, str], wanted: Mapping[str, str]
+) -> list[str]:
+    return [
+        f"{name}={value}"
+        for name, value in wanted.items()
+        if name in settings and _as_durable(database, name, settings[name]) != value.lower()
+    ]
+
+
+def _as_durable(database: Database, name: str, value: str) -> str:
+    known = value.lower()
+    return database.as_durable.get(name, {}).get(known, known)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dbdyno.databases.connection import Connection
 from dbdyno.engine import Dialect
-from dbdyno.model.source import Missing, Source
+from dbdyno.model.source import Missing, Numbers, Source
 from dbdyno.model.telemetry import LogEntry, ServerFacts, TaskClass
 
 
@@ -93,6 +93,13 @@ def _counts_at_once(_connection: Connection) -> None:
     """Do nothing: most servers count a session's work while it is done."""
 
 
+class StandbyLag(Protocol):
+    """Measures how far one standby is behind its primary."""
+
+    def read(self, primary: Connection, standby: Connection) -> Numbers:
+        """Return ``lag_bytes`` and ``replay_lag_s``, as far as they are known."""
+
+
 class SourceUnavailableError(Exception):
     """A source is not available, and why."""
 
@@ -142,6 +149,9 @@ class Telemetry:
     task_classes: TaskClasses = ()
     """By the titles of processes or, if sessions are none, by the names of threads. Those that
     serve sessions are ``foreign``, as far as they can be told by their names."""
+    standby_lag: Callable[[], StandbyLag] | None = None
+    """Makes what measures a standby, for a server that does not itself know how far its standbys
+    are behind."""
     publish: Callable[[Connection], None] = _counts_at_once
     """Makes the server publish the counts of what this session did before the run. Otherwise they
     would appear within it, and loading or checking the data would seem to be work of the load."""

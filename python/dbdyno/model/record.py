@@ -302,14 +302,14 @@ class FailoverRecord(Struct, frozen=True, kw_only=True):
 class StandbyRecord(Struct, frozen=True, kw_only=True):
     """A standby: how far it was behind its primary, and what readers saw there.
 
-    The lag is from the primary's telemetry, once a second. A probe beside the load commits numbers
+    The lag is from telemetry, once a second. A probe beside the load commits numbers
     on the primary, and reads each of them on the standby as soon as it is acknowledged.
     """
 
     name: str
     """``standby 1`` of a private server; its URL; or the name under which the primary lists it."""
     application_name: str = ""
-    """Under which the primary lists it; empty if that is not known: its lag is not either."""
+    """Under which the primary lists it; empty if that is not known."""
     clients: int = 0
     """How many clients have their connection for scripts of the role ``read`` there."""
     lag_bytes_p50: float | None = None
@@ -317,7 +317,8 @@ class StandbyRecord(Struct, frozen=True, kw_only=True):
     lag_bytes_max: float | None = None
     """The most of them."""
     replay_lag_p50_ms: float | None = None
-    """How long it took until the primary heard that it had replayed, in the median."""
+    """How long it took to replay, in the median: until the primary heard of it, or, of a primary
+    that is not told (MariaDB), until the standby had what the primary had at the reading."""
     replay_lag_max_ms: float | None = None
     """The longest."""
     probed: int = 0

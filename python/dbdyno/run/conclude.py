@@ -24,7 +24,7 @@ from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.analysis.waits.processor_time import CPU_TIMES
 from dbdyno.analysis.workers import starved_workers, worker_doubts, worker_records
-from dbdyno.databases.durability import MEANING
+from dbdyno.databases.durability import MEANING, why_no_promise
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
 from dbdyno.formatting import counted, milliseconds, size
@@ -104,6 +104,10 @@ class EndedRun:
         tables = recording.schema.tables if recording.schema else ()
         # By how much they took CPU time from each other says more than that they could.
         has_shared_host = SHARED_HOST in map(kind_of, summary.doubts)
+        unpromised = why_no_promise(self.connected.database, summary.server["durability"])
+        # A takeover is judged by other settings than those that promise something here.
+        events = [one.event for one in self.measured.failovers]
+        unjudged = [one for one in events if unpromised and not one.startswith("promote")]
         meant = self._mistaken_server(summary) or meant_table(reasons, tables)
         return replace(
             summary,
@@ -129,6 +133,7 @@ class EndedRun:
                     if one.lost is None
                 ),
                 *unlent_sessions(summary),
+                *(f"what {one} may lose is not known: {unpromised}" for one in unjudged[:1]),
                 *unmet_demands(summary.audit),
                 *([] if has_shared_host else placement_doubts(self.connected.server, options)),
             ],

@@ -158,6 +158,7 @@ class _Run:
             self.connected,
             self.ready.plan,
             self.writer,
+            standbys=self.standbys.all,
             knows_sessions=self._knows_sessions,
         )
 

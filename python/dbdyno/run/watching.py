@@ -5,7 +5,7 @@ and no file for it. The engine is told which thread serves which session, where 
 knows it, so that it can run clients on the same cores.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Protocol
@@ -20,11 +20,13 @@ from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.measure import Engine
 from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.plan import cores_available, profile_hz
+from dbdyno.run.standbys.finding import Standby
 from dbdyno.store.writer import RunWriter
 from dbdyno.telemetry.recorder import Recorder, Watched
 
-# One for the server's counters, one for its sessions, one to ask for the location of its log.
-CONNECTIONS = 3
+# One for the server's counters, one for its sessions, one to ask for the location of its log, one
+# to ask where its standbys should be.
+CONNECTIONS = 4
 
 
 class Follower(Protocol):
@@ -53,12 +55,13 @@ class _Nobody:
         """Do nothing."""
 
 
-def watching(
+def watching(  # noqa: PLR0913 - independent inputs
     options: RunOptions,
     connected: ConnectedServer,
     plan: Plan,
     writer: RunWriter,
     *,
+    standbys: Sequence[Standby] = (),
     knows_sessions: bool,
 ) -> AbstractContextManager[Follower]:
     """Record telemetry for the duration of the block; the server is asked before it begins.
@@ -85,6 +88,7 @@ def watching(
         cores=cores_available(),
         profile_hz=profile_hz(options),
         reconnects=plan.reconnect_each_transaction,
+        standbys={one.application_name or one.name: one.connect for one in standbys},
         knows_sessions=knows_sessions,
         scripts=tuple(script.text for script in plan.scripts),
     )

@@ -42,7 +42,7 @@ class ExistingServer(Server):
 
     @property
     def begun_with(self) -> int:
-        """With how many servers clients begin, in turn: if that is asked, those that take writes."""
+        """With how many servers clients begin, in turn: with all, or those that take writes."""
         is_asked = self.resolved.read_only_query is not UNSET
         return 1 + sum(one.takes_writes or not is_asked for one in self.further)
 

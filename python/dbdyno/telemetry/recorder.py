@@ -10,7 +10,7 @@ waits for another. The runner's thread only passes on the engine's frames.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -39,7 +39,7 @@ from dbdyno.telemetry.profile.task_classifier import TaskClassifier
 from dbdyno.telemetry.publisher import FramePublisher, error_line
 from dbdyno.telemetry.sample_matcher import SampleMatcher
 from dbdyno.telemetry.server_cpu_time import ServerCpuTime
-from dbdyno.telemetry.server_task import ServerTask
+from dbdyno.telemetry.server_task import ServerTask, StandbysTask
 from dbdyno.telemetry.session_sampler import SessionSampler
 from dbdyno.telemetry.statement_texts import StatementTexts
 from dbdyno.telemetry.telemetry_connection import TelemetryConnection
@@ -88,6 +88,8 @@ class Watched:
     """How often the server's processes are sampled in a second; 0 for never."""
     reconnects: bool = False
     """Whether clients connect anew for each transaction."""
+    standbys: Mapping[str, Callable[[], Connection]] = field(default_factory=dict)
+    """How to reach the server's standbys, by the names under which their lag is recorded."""
     knows_sessions: bool = True
     """Whether the engine has the server's numbers for the sessions of its clients, and they keep
     them: behind a pooler it has not."""
@@ -192,6 +194,7 @@ class Recorder:
                     self._way_to_log(), self._watched.telemetry.log_reader(), self._publisher
                 ),
                 *self._profiles(),
+                *self._following(),
                 self._machine_task([pid for pid in (hello.pid, *hello.further_pids) if pid]),
             )
         ]
@@ -206,6 +209,19 @@ class Recorder:
                 ROOT, watched.process_id, watched.profile_hz, self._classifier, self._publisher
             )
         ]
+
+    def _following(self) -> list[Task]:
+        """Return what measures the standbys, if there are some and only they know their lag."""
+        make, standbys = self._watched.telemetry.standby_lag, self._watched.standbys
+        if make is None or not standbys:
+            return []
+        reached = {
+            # Its session is none of the observed server's.
+            name: (TelemetryConnection(connect, self._watched.telemetry, set(), None), make())
+            for name, connect in standbys.items()
+        }
+        self._connections += [connection for connection, _ in reached.values()]
+        return [StandbysTask(self._connect(self._watched.telemetry), reached, self._publisher)]
 
     def served_by(self, tasks: Mapping[int, int]) -> None:
         """Take the task of this host that serves each session of the server."""

@@ -5,13 +5,14 @@ publishes a session's counters about once a second, and the rest when the sessio
 """
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from itertools import chain
 
 from dbdyno.databases.connection import Connection
-from dbdyno.databases.telemetry import ScriptStatement
+from dbdyno.databases.telemetry import ScriptStatement, StandbyLag
 from dbdyno.model.frame import Started
-from dbdyno.model.source import Missing, Source
+from dbdyno.model.source import Missing, Numbers, Source
 from dbdyno.model.telemetry import ServerFacts
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.publisher import SERVER, FramePublisher, error_line
@@ -97,3 +98,47 @@ class ServerTask:
                 return
             if not gone:
                 time.sleep(POLL_S)
+
+
+class StandbysTask:
+    """How far each standby is behind, of a server that does not know it.
+
+    The standbys are by the name under which their lag is recorded, with a connection and what
+    measures it. One that cannot be reached is left out of a reading.
+    """
+
+    name = "standbys"
+
+    def __init__(
+        self,
+        primary: TelemetryConnection,
+        standbys: Mapping[str, tuple[TelemetryConnection, StandbyLag]],
+        publisher: FramePublisher,
+    ) -> None:
+        self._standbys = standbys
+        levels = frozenset({"lag_bytes", "replay_lag_s"})
+        source = Source(name="replication", read=self._read, levels=levels)
+        self._reader = Reader(primary, [source], publisher)
+
+    def _read(self, primary: Connection) -> dict[str, Numbers]:
+        found = {}
+        for name, (connection, lag) in self._standbys.items():
+            try:
+                found[name] = connection.call(partial(lag.read, primary))
+            except Unavailable:
+                continue
+        return found
+
+    def prepare(self) -> None:
+        """Do nothing: the first reading shows what can be read."""
+
+    def read_baseline(self) -> None:
+        """Read a first time."""
+        self._reader.read_all()
+
+    def watch(self, started: Started, load_clock: LoadClock) -> None:
+        """Read until the load ends."""
+        self._reader.follow(started, load_clock)
+
+    def conclude(self) -> None:
+        """Do nothing: lag after the load is not that of the run."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from dbdyno.databases.adapter import ServerSetting
-from dbdyno.databases.durability import promise_of
+from dbdyno.databases.durability import promise_of, why_no_promise
 from dbdyno.databases.mysql import maintenance
 from dbdyno.databases.mysql.column_types import word_of
 from dbdyno.databases.mysql.database import DATABASE
@@ -86,6 +86,19 @@ def test_widths_of_integers_mean_nothing(written: str, word: str) -> None:
 )
 def test_a_promise_is_read_from_the_settings(settings: dict[str, str], promise: str) -> None:
     assert promise_of(DATABASE, settings) == promise
+
+
+def test_settings_without_a_promise_have_their_reason() -> None:
+    """MariaDB with a binary log and its defaults: the server, not each of its logs, is asked."""
+    known = {"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON", "log_bin": "ON"}
+    assert why_no_promise(DATABASE, {**known, "sync_binlog": "0"}) == (
+        "innodb_flush_log_at_trx_commit=1, innodb_doublewrite=ON, sync_binlog=0 together promise "
+        "nothing; they would be durability full with sync_binlog=1; relaxed with "
+        "innodb_flush_log_at_trx_commit=2; none with innodb_flush_log_at_trx_commit=0 and "
+        "innodb_doublewrite=OFF"
+    )
+    assert why_no_promise(DATABASE, known) == ""  # without a binary log
+    assert why_no_promise(DATABASE, {}) == ""  # not told
 
 
 def test_filling_may_take_as_long_as_it_needs(mariadb_server: Server) -> None:

@@ -52,8 +52,9 @@ def build(run: Run) -> Sequence[Block]:
         ),
         *_figures(run, record.standbys),
         Text(
-            text="Lag is the log that a standby had not replayed yet, as its primary counts it; "
-            "replay lag is how long the primary last waited to hear that something was replayed. "
+            text="Lag is the log that a standby had not replayed yet, in bytes of its primary's "
+            "log; replay lag is how long it took until something was replayed, as its primary last "
+            "heard, or, where a primary is not told, as the standby showed. "
             "A probe beside the load commits a number on the primary, up to 20 times a second, and "
             "reads it on each standby as soon as it is acknowledged: a read that does not have it "
             "is stale, and staleness is how long the acknowledged number was not there (0 if the "
@@ -115,7 +116,7 @@ def _figures(run: Run, standbys: Sequence[StandbyRecord]) -> list[Figure]:
     return [
         Figure(
             id="standbys-chart",
-            caption="Replay lag, as the primary last measured it: the longest of each interval, by "
+            caption="Replay lag at each reading: the longest of each interval, by "
             f"the place of the standby in the table above{shading_text(run)}{lane_text(run)}.",
             summary=f"The longest replay lag was {milliseconds(longest_ms)}, of {longest}.",
             table=Table(

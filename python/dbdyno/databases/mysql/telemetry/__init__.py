@@ -11,6 +11,7 @@ from dbdyno.databases.mysql.telemetry.log import MysqlLog
 from dbdyno.databases.mysql.telemetry.session import begin, log_path, pid, task, tasks
 from dbdyno.databases.mysql.telemetry.session_sample import sample_with_locks
 from dbdyno.databases.mysql.telemetry.sources import sources
+from dbdyno.databases.mysql.telemetry.standbys import StandbyLag
 from dbdyno.databases.mysql.telemetry.threads import TASK_CLASSES
 from dbdyno.databases.mysql.telemetry.transactions import REFRESHED_AFTER_S
 from dbdyno.databases.telemetry import Telemetry
@@ -31,4 +32,5 @@ TELEMETRY = Telemetry(
     samples_stop_locking=True,
     sessions_are_processes=False,
     task_classes=TASK_CLASSES,
+    standby_lag=StandbyLag,
 )
