@@ -34,6 +34,7 @@ def test_every_section_is_on_the_page(ordinary):
         "audit",
         "workers",
         "failovers",
+        "servers",
         "standbys",
     }  # of other plans, or workloads with a definition
     assert found == [section.id for section in all_sections() if section.id not in absent]

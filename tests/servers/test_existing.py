@@ -176,9 +176,13 @@ def test_a_condition_that_the_load_would_not_keep_is_refused(
 
 def test_a_folder_named_by_a_remote_server_is_not_taken_for_a_local_one(tmp_path: Path) -> None:
     """Two machines of one distribution store their data in the same place."""
-    answer = SimpleNamespace(fetchone=lambda: (str(tmp_path),))
+
+    def execute(query: str) -> Any:
+        answer = PIDS_MAX + 1 if "pg_backend_pid" in query else str(tmp_path)
+        return SimpleNamespace(fetchone=lambda: (answer,))
+
     info = SimpleNamespace(backend_pid=PIDS_MAX + 1, dbname="postgres")
-    elsewhere: Any = SimpleNamespace(info=info, execute=lambda _query: answer)
+    elsewhere: Any = SimpleNamespace(info=info, execute=execute)
     assert data_directory(elsewhere) is None
 
 

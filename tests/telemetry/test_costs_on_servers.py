@@ -12,6 +12,7 @@ from dbdyno.model.record import CostRecord
 from dbdyno.model.run import Run
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
+from dbdyno.servers.existing import ExistingServer
 from tests.support.engine import Astray, tools
 from tests.telemetry.watched import measure
 
@@ -188,9 +189,9 @@ def test_a_server_elsewhere_has_its_own_counters_and_no_cpu_time(
 ) -> None:
 
     def elsewhere(**known) -> Server:
-        return Server(**{**known, "process_id": None, "data_directory": None})
+        return ExistingServer(**{**known, "process_id": None, "data_directory": None})
 
-    monkeypatch.setattr("dbdyno.servers.existing.Server", elsewhere)
+    monkeypatch.setattr("dbdyno.servers.existing.ExistingServer", elsewhere)
     with filled.connect() as control:
         meter = Meter(lsn_of(control))
         work = script(tmp_path, INSERT.format(random="random"))

@@ -83,7 +83,11 @@ def _record(telemetry: Any, connection: Any) -> Telemetry:
         append_frames=packed.extend, write_facts=facts.update, log=lambda _line: None
     )
     watched = SimpleNamespace(
-        own_sessions=frozenset(), cores=1, telemetry=telemetry, reconnects=False
+        own_sessions=frozenset(),
+        cores=1,
+        telemetry=telemetry,
+        reconnects=False,
+        knows_sessions=True,
     )
     recorder = Recorder(watched, folder)
     publisher = recorder._publisher

@@ -165,7 +165,9 @@ def test_work_before_a_run_is_counted_before_it(database: Server):
     with connect_to(database) as connected:
         connected.control.execute("create table t (id int)")
         connected.control.execute("insert into t select generate_series(1, 1000)")
-        watching(RunOptions(target=database.url), connected, Mock(scripts=(), clients=1), Mock())
+        plan = Mock(scripts=(), clients=1)
+        options = RunOptions(target=database.url)
+        watching(options, connected, plan, Mock(), knows_sessions=True)
         with database.connect() as other:
             counted = other.execute("select n_tup_ins from pg_stat_user_tables").fetchone()
     assert counted == (1000,)

@@ -67,11 +67,14 @@ class Driver:
     intermediary: Callable[[str, Connection], IntermediaryRecord | None] = _nothing_shows
     read_only_query: str = ""
 
-    def takes_writes(self, connection: Connection) -> bool:
-        """Whether a server says that it is not read-only, for whatever reason it would be."""
+    def takes_writes(self, connection: Connection) -> bool | None:
+        """Whether a server says that it is not read-only; None if it does not understand that."""
         if not self.read_only_query:
-            return True
-        (value,) = connection.execute(self.read_only_query).fetchone() or ("",)
+            return None
+        try:
+            (value,) = connection.execute(self.read_only_query).fetchone()
+        except Exception:  # of any driver: other databases speak the protocol, too
+            return None
         return str(value).lower() in ("off", "0")
 
 

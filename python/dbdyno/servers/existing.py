@@ -26,7 +26,7 @@ class FurtherServer:
     target: str = field(repr=False)  # may contain a password
     address: Address
     takes_writes: bool
-    """When the run began."""
+    """When the run began; also if it does not say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,8 @@ class ExistingServer(Server):
     If the first takes writes when the run begins, what writes is only for servers that do.
     """
 
-    takes_writes: bool
-    """When the run began."""
+    takes_writes: bool = True
+    """When the run began, if there are further ones."""
     further: tuple[FurtherServer, ...] = ()
 
     @property
@@ -76,19 +76,18 @@ def use_existing(target: str = "", further: Sequence[str] = ()) -> ExistingServe
     with inspecting(target) as (driver, connection):
         endpoint = driver.endpoint_of(connection)
         others = [_inspected(one, endpoint) for one in further]
-        takes_writes = driver.takes_writes(connection)
-        is_asked = others and takes_writes and driver.read_only_query
+        takes_writes = driver.takes_writes(connection) if others else None
         return ExistingServer(
             kind="existing",
             conninfo=driver.pinned(target, connection),
             resolved=replace(
                 endpoint,
                 further_addresses=[one.address for one in others],
-                read_only_query=driver.read_only_query if is_asked else UNSET,
+                read_only_query=driver.read_only_query if takes_writes else UNSET,
             ),
             process_id=driver.process_id(connection),
             data_directory=driver.data_directory(connection),
-            takes_writes=takes_writes,
+            takes_writes=takes_writes is not False,
             further=tuple(others),
         )
 
@@ -107,5 +106,5 @@ def _inspected(target: str, first: Endpoint) -> FurtherServer:
         return FurtherServer(
             target=driver.pinned(target, connection),
             address=endpoint.address,
-            takes_writes=driver.takes_writes(connection),
+            takes_writes=driver.takes_writes(connection) is not False,
         )

@@ -352,7 +352,7 @@ impl Link {
 
     /// Encodes the last message of a session.
     pub(crate) fn terminate(&mut self) {
-        if matches!(self.stage, Stage::Ready | Stage::Preparing) {
+        if matches!(self.stage, Stage::Ready | Stage::Preparing | Stage::AskingForRole) {
             self.wire.terminate(outgoing(&mut self.out, &mut self.channel));
         }
     }
