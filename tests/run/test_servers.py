@@ -1,6 +1,8 @@
 """Several servers for one load: who gets it, and where it goes when one of them fails."""
 
+import os
 import shlex
+import signal
 import subprocess
 import sys
 import threading
@@ -84,6 +86,7 @@ def test_what_writes_goes_only_to_servers_that_take_writes(home, pair, writes):
     ended = dbdyno(writes, "--target", f"{primary.url},{standby.url}", "-c", "4", *SHORT)
     record = record_of(ended)
     assert record["failures"] == []
+    assert not any(doubt.startswith("partly elsewhere: ") for doubt in record["doubts"])
     assert [one["takes_writes"] for one in record["servers"]] == [True, False]
     written, read = transactions_of(record)
     assert (written > 50, read) == (True, 0)
@@ -177,6 +180,7 @@ def test_servers_that_all_take_writes_share_them(home, writes):
         shared = record_of(dbdyno(writes, "--target", targets, "-c", "4", *SHORT))
         assert min(transactions_of(shared)) > 50
         assert [server["connects"] for server in shared["servers"]] == [0, 0]
+        assert any(doubt.startswith("partly elsewhere: ") for doubt in shared["doubts"])
         with once_it_works(other, other.kill):
             left = record_of(
                 dbdyno(writes, "--target", targets, "-c", "4", "-C", "--seed", "1", *SHORT)
@@ -217,3 +221,32 @@ def test_a_script_that_reads_is_spread_over_servers_that_only_read(home, tmp_pat
     record = record_of(ended)
     assert [one["takes_writes"] for one in record["servers"]] == [False, True]
     assert min(transactions_of(record)) > 50
+
+
+def test_a_server_that_falls_silent_is_left_when_connects_take_too_long(home, writes):
+    """Stopped as a whole, it breaks nothing and answers nobody; the workers share the load."""
+    with (
+        start_private(parse_spec("postgres"), connections=30) as one,
+        start_private(parse_spec("postgres"), connections=30) as other,
+    ):
+        for server in (one, other):
+            with server.connect() as connection:
+                connection.execute("create table counted (client integer)")
+
+        def stop() -> None:
+            os.kill(other.process_id, signal.SIGSTOP)
+
+        targets = ",".join(f"{server.url}&connect_timeout=2" for server in (one, other))
+        try:
+            with once_it_works(other, stop):
+                ended = dbdyno(
+                    *(writes, "--target", targets, "-c", "4", "-C", "--workers", "local*2"),
+                    *("-T", "10", *SHORT[2:]),
+                )
+        finally:
+            os.kill(other.process_id, signal.SIGCONT)
+    record = record_of(ended)
+    first, second = record["servers"]
+    assert second["connects_failed"] > 0
+    assert first["transactions"] > second["transactions"] > 0
+    assert sum(transactions_of(record)) == record["transactions"]["ok"]

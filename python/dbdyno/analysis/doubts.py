@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dbdyno.analysis.compare.verdicts import change
 from dbdyno.analysis.events.checkpoint_events import missing_cycle
 from dbdyno.analysis.processor.cpu_profile import cpu_profile
-from dbdyno.analysis.series.distributions import response_ms
+from dbdyno.analysis.series.distributions import is_measured, response_ms
 from dbdyno.analysis.series.readings import lack_of, was_read
 from dbdyno.analysis.series.steadiness import unasked_shift
 from dbdyno.analysis.series.timeline import timeline
@@ -425,6 +425,24 @@ def not_tried(run: Run) -> str | None:
     )
 
 
+def elsewhere(run: Run) -> str | None:
+    """Transactions ended at servers that nobody observed.
+
+    Any one counts: what the first server used is divided by all transactions of the load.
+    """
+    seen = run.server_intervals
+    ended = seen.completed_ok[is_measured(run, seen)]
+    is_elsewhere = seen.server[is_measured(run, seen)] > 0
+    count_elsewhere, count_all = int(ended[is_elsewhere].sum()), int(ended.sum())
+    if not count_elsewhere:
+        return None
+    return (
+        f"partly elsewhere: {count(count_elsewhere)} of {count(count_all)} transactions ended at "
+        "servers other than the first, which alone was observed: its costs are divided by all of "
+        "them, and waits and findings are about the rest"
+    )
+
+
 DOUBTS: tuple[Callable[[Run], str | None], ...] = (
     disturbed,
     throttled,
@@ -440,6 +458,7 @@ DOUBTS: tuple[Callable[[Run], str | None], ...] = (
     few_samples,
     no_checkpoint_cycle,
     partly_sampled,
+    elsewhere,
     not_alone,
     long_transactions,
     censored,

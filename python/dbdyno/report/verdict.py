@@ -108,7 +108,7 @@ def further_servers(record: RunRecord) -> str:
     names = [one.name for one in record.servers] or [record.target, *record.further_targets]
     named = ", ".join(f"server {number} is {name}" for number, name in enumerate(names))
     return (
-        f"connections were spread on several servers: {named}; only server 0 was observed: data, "
+        f"several servers were there for the load: {named}; only server 0 was observed: data, "
         "settings, telemetry, findings and server costs are its own"
     )
 

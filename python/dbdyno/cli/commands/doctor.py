@@ -11,6 +11,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.host.doctor import Diagnosis, Level, examine
 from dbdyno.layout import Line, Paragraph
 from dbdyno.run.options.parameters import TARGET, flag
+from dbdyno.run.options.run_options import BETWEEN_TARGETS
 
 WAY_MEANING = (
     "Response times include what a pooler or proxy takes. A pooler lends the server's sessions: "
@@ -44,7 +45,9 @@ def doctor(
     """
     diagnoses = list(examine())
     if target is not None:
-        diagnoses.append(_way_to(target))
+        targets = BETWEEN_TARGETS.split(target)
+        for number, one in enumerate(targets):
+            diagnoses.append(_way_to(one, f"server {number}" if len(targets) > 1 else "the server"))
     if json:
         print_json({"diagnoses": diagnoses})
     else:
@@ -53,7 +56,7 @@ def doctor(
     return Exit.VERDICT_FAILED if has_problem else Exit.OK
 
 
-def _way_to(target: str) -> Diagnosis:
+def _way_to(target: str, called: str) -> Diagnosis:
     """Examine the connection to a server, whose address is not repeated: it may have a password."""
     level: Level = "ok"
     remedy = ""
@@ -75,7 +78,7 @@ def _way_to(target: str) -> Diagnosis:
         level, found, remedy = "problem", error.message, error.hint
     return Diagnosis(
         name="server",
-        title="way to the server",
+        title=f"way to {called}",
         level=level,
         found=found,
         meaning=WAY_MEANING,

@@ -12,6 +12,8 @@ from dbdyno.report.charts import resample
 from dbdyno.report.charts.event_lanes import lanes
 from dbdyno.report.content import LineChart, Mark, Series
 
+COLOURS = ("--blue", "--amber", "--teal", "--red", "--wait-other-wait", "--wait-io", "--grey")
+"""Of lines that mean the same of different things, such as servers."""
 ROWS_MAX = 60
 
 

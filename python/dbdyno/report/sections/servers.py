@@ -4,17 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbdyno.analysis.series.timeline import whole_intervals
+from dbdyno.analysis.series.timeline import are_whole, whole_intervals
 from dbdyno.explain.explain import explained_record
 from dbdyno.formatting import count, seconds, tps
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 from dbdyno.report.charts import resample
 from dbdyno.report.charts.event_lanes import lane_text
-from dbdyno.report.charts.over_time import ROWS_MAX, chart, shading_text
+from dbdyno.report.charts.over_time import COLOURS, ROWS_MAX, chart, shading_text
 from dbdyno.report.content import Block, Figure, Section, Series, Table, Text
 
-COLOURS = ("--blue", "--amber", "--teal", "--red", "--wait-other-wait", "--wait-io", "--grey")
 COLUMNS = (
     *("No.", "Server", "At the beginning", "Transactions", "Per second", "Failed"),
     *("Connects", "Connects failed", "Connections lost"),
@@ -67,7 +66,7 @@ def _table(record: RunRecord) -> Table:
 def _figures(run: Run, record: RunRecord) -> list[Figure]:
     """One chart of the throughput at each server."""
     line, seen = whole_intervals(run), run.server_intervals
-    intervals = run.intervals.interval[np.isin(run.intervals.time_s, line.time_s)]
+    intervals = run.intervals.interval[are_whole(run.intervals.seconds)]
     if not len(intervals):
         return []
     rates = np.zeros((len(record.servers), len(intervals)))

@@ -15,10 +15,9 @@ from dbdyno.model.record import RunRecord, StandbyRecord
 from dbdyno.model.run import Run
 from dbdyno.report.charts import resample
 from dbdyno.report.charts.event_lanes import lane_text
-from dbdyno.report.charts.over_time import ROWS_MAX, chart, shading_text
+from dbdyno.report.charts.over_time import COLOURS, ROWS_MAX, chart, shading_text
 from dbdyno.report.content import Block, Figure, Section, Series, Table, Text
 
-COLOURS = ("--blue", "--amber", "--teal", "--red", "--wait-other-wait", "--wait-io", "--grey")
 COLUMNS = (
     *("Standby", "Reading clients", "Lag p50", "Lag max", "Replay lag p50", "Replay lag max"),
     *("Stale reads", "Staleness p50", "p99", "max"),

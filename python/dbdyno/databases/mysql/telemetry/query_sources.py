@@ -81,15 +81,20 @@ def sizes(
     return Source(name="sizes", read=read, levels=frozenset({"bytes"}), every_s=SIZES_EVERY_S)
 
 
+def named_rows(connection: Connection, query: str) -> list[dict[str, Any]]:
+    """Return the rows of a query, each with its values by the names of their columns."""
+    cursor = connection.execute(query)
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
 def replication(connection: Connection, context: ServerContext) -> Source[Connection]:
     """Return how far this server is behind its sources."""
     query = "show all slaves status" if context.is_mariadb else "show replica status"
     connection.execute(query)
 
     def read(connection: Connection) -> dict[str, Numbers]:
-        cursor = connection.execute(query)
-        names = [column[0] for column in cursor.description]
-        followed = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        followed = named_rows(connection, query)
         return {_channel(one): {"replay_lag_s": lag} for one in followed for lag in _lag(one)}
 
     return Source(name="replication", read=read, levels=frozenset({"replay_lag_s"}))

@@ -5,10 +5,9 @@ For the time, a transaction that the primary has by now is waited for on the sta
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dbdyno.databases.connection import Connection
+from dbdyno.databases.mysql.telemetry.query_sources import named_rows
 from dbdyno.databases.mysql.telemetry.server_context import server_context
 from dbdyno.model.source import Numbers
 
@@ -35,7 +34,7 @@ class StandbyLag:
         self._awaited = self._awaited or (position, now_s)
         awaited, since_s = self._awaited
         file, place, *_ = primary.execute("show master status").fetchone()
-        followed = _rows(standby, "show all slaves status")
+        followed = named_rows(standby, "show all slaves status")
         if not followed:
             return {}
         (has,) = standby.execute(f"select master_gtid_wait('{awaited}', {WAIT_S})").fetchone()
@@ -54,9 +53,3 @@ def _bytes_before(primary: Connection, first: str, last: str) -> int:
     """Return the size of the log's files from ``first`` on, without ``last``."""
     files = [(str(name), int(size)) for name, size, *_ in primary.execute("show binary logs")]
     return sum(size for name, size in files if first <= name < last)
-
-
-def _rows(connection: Connection, query: str) -> Sequence[Mapping[str, Any]]:
-    cursor = connection.execute(query)
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
