@@ -40,6 +40,8 @@ PLACE_MAX_S = 20.0
 ANSWER_MAX_S = 30.0
 """How long a node may take to answer for the first time: it fetches the package before."""
 KEY_MAX_S = 5.0
+HEAD = "node:__internal_head__"
+"""The resource by which Ray marks the head of a cluster."""
 TOKEN_HINT = (
     "Start each node with RAY_AUTH_MODE=token and one token (ray get-auth-token --generate; "
     "RAY_AUTH_TOKEN_PATH names its file), and set both here, too."
@@ -74,26 +76,23 @@ def connect(address: str) -> None:
 
 
 def refuse_strangers(nodes: Sequence[dict[str, Any]]) -> None:
-    """Refuse a cluster on which anyone who reaches a port could run a program."""
+    """Refuse a cluster on which anyone who reaches a port could run a program.
+
+    The head is asked, which has no node that does not show the token. Each worker process that Ray
+    has to start for a question takes its node a second of CPU time, perhaps when the load begins.
+    """
     if all(ipaddress.ip_address(node["NodeManagerAddress"]).is_loopback for node in nodes):
         return
+    (head,) = (node for node in nodes if HEAD in node["Resources"])
     mode_of: Any = ray.remote(num_cpus=0)(os.getenv)
-    modes = ray.get(
-        [
-            mode_of.options(
-                scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            ).remote("RAY_AUTH_MODE", "")
-            for node in nodes
-        ],
-        timeout=ANSWER_MAX_S,
-    )
-    for node, mode in zip(nodes, modes, strict=True):
-        if mode.lower() != "token":
-            raise Refused(
-                f"Ray's node {node['NodeManagerAddress']} asks for no token: whoever reaches its "
-                "ports could run programs there",
-                TOKEN_HINT,
-            )
+    on_head = NodeAffinitySchedulingStrategy(head["NodeID"], soft=False)
+    asked = mode_of.options(scheduling_strategy=on_head).remote("RAY_AUTH_MODE", "")
+    if ray.get(asked, timeout=ANSWER_MAX_S).lower() != "token":
+        raise Refused(
+            f"Ray's head {head['NodeManagerAddress']} asks for no token: whoever reaches its "
+            "ports could run programs there",
+            TOKEN_HINT,
+        )
 
 
 def placed(count: int, resource: str) -> list[Any]:
