@@ -138,6 +138,10 @@ class _Simulated:
     def wait(self, timeout: float | None = None) -> None:
         """It has ended."""
 
+    def why_ended(self) -> str:
+        """Its output ended."""
+        return "its stream ended"
+
 
 @dataclass(frozen=True)
 class _At(Place):

@@ -19,6 +19,7 @@ from dbdyno.fleet.fleet import Fleet
 from dbdyno.fleet.ray_cluster import kept_nodes
 from dbdyno.fleet.words import worker_list
 from dbdyno.model.frame import Done, Frame, Interval, Note
+from tests.engine.postgres import free_port
 from tests.engine.running import plan_for, times
 from tests.fleet.ray import RayCluster
 from tests.fleet.test_fleet import (
@@ -204,6 +205,8 @@ def test_lost_nodes_are_lost_workers(local, log):
     assert (done.end, done.reason) == ("aborted", "all workers were lost")
     first, second = sorted(part.lost_at_s for part in running.workers())
     assert first < second
+    whys = {part.why_lost.partition(";")[0] for part in running.workers()}
+    assert whys == {"its node is gone, or Ray has ended it there"}
     wait_until(lambda: local.backends() == [], "the end of the load")
 
 
@@ -258,6 +261,15 @@ def test_a_cluster_without_a_token_is_refused():
     with known(RayCluster(0, has_token=False)):
         found = examined(worker_list("ray:").places())[0].problem
         assert "asks for no token: whoever reaches its ports could run programs there" in found
+
+
+@pytest.mark.parametrize("workers", ["ray:*2", "ray://127.0.0.1:{port}*2"])
+def test_a_cluster_that_is_not_there_is_named(monkeypatch, workers):
+    port = free_port()
+    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
+    with pytest.raises(DbdynoError) as refused, begun(workers.format(port=port)):
+        pass
+    assert refused.value.message == f"no Ray cluster is at 127.0.0.1:{port}: Connection refused"
 
 
 def test_ray_is_an_extra(monkeypatch):

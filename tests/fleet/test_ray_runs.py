@@ -115,6 +115,7 @@ def test_a_cluster_that_is_restarted_ends_the_run_and_has_the_next(
     cluster.start()
     ended = dbdyno("run", script, *to, "-T", "1", "--warmup", "0")
     assert [worker["name"] for worker in record_of(ended)["workers"]] == NAMES
+    assert dbdyno("workers", "check", f"ray://{cluster.client}*2").returncode == Exit.OK
 
 
 def stopping(cluster: RayCluster, script: Path, *options: str) -> tuple[int, str, dict[str, Any]]:

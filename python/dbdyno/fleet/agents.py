@@ -151,7 +151,7 @@ class Agent:
         except (msgspec.MsgspecError, ValueError) as error:
             end = f"it sent what no agent does: {error}"
             self.kill()
-        self._pass_on(Arrived(self, b"", None, end or "its stream ended"))
+        self._pass_on(Arrived(self, b"", None, end or self._process.why_ended()))
 
     def _pass_on(self, arrived: Arrived) -> None:
         while True:

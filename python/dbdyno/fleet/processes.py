@@ -9,6 +9,8 @@ import tempfile
 from typing import IO, Protocol
 
 PIPE_BYTES = 2**20
+END_MAX_S = 0.5
+"""How long after its stream a process may end."""
 
 
 class Process(Protocol):
@@ -34,6 +36,9 @@ class Process(Protocol):
 
     def wait(self, timeout: float | None = None) -> object:
         """Wait until it has ended; raise ``subprocess.TimeoutExpired`` if it does not."""
+
+    def why_ended(self) -> str:
+        """Say why its stream has ended."""
 
 
 class Command(subprocess.Popen[bytes]):
@@ -62,3 +67,13 @@ class Command(subprocess.Popen[bytes]):
         """End it at once, and what it has started on this host."""
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
+
+    def why_ended(self) -> str:
+        """Say how its process has ended, if it has."""
+        try:
+            code = self.wait(END_MAX_S)
+        except subprocess.TimeoutExpired:
+            return "its stream ended"
+        if code < 0:
+            return f"its process was killed by {signal.Signals(-code).name}"
+        return f"its process ended with exit code {code}"

@@ -233,6 +233,10 @@ class _NodeProcess:
         self.kill()
         self._agents.leave(self)
 
+    def why_ended(self) -> str:
+        """Say what may have been. What Ray knows of it comes later, and is in the log then."""
+        return "its node is gone, or Ray has ended it there"
+
     def close(self) -> None:
         """Close what belongs to it here."""
         for file in (self.stdin, self.stdout, self.printed):

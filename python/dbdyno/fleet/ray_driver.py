@@ -13,6 +13,7 @@ import datetime
 import ipaddress
 import logging
 import os
+import re
 import socket
 import ssl
 import sys
@@ -40,6 +41,8 @@ PLACE_MAX_S = 20.0
 ANSWER_MAX_S = 30.0
 """How long a node may take to answer for the first time: it fetches the package before."""
 KEY_MAX_S = 5.0
+REACH_MAX_S = 5.0
+HOST_AND_PORT = re.compile(r".+:\d+")
 HEAD = "node:__internal_head__"
 """The resource by which Ray marks the head of a cluster."""
 TOKEN_HINT = (
@@ -59,6 +62,17 @@ class Refused(Exception):  # noqa: N818 - it is an answer
 
 def connect(address: str) -> None:
     """Connect to the cluster; the package goes to the nodes that will have an agent."""
+    named = (
+        os.environ.get("RAY_ADDRESS", "") if address == "auto" else address.removeprefix("ray://")
+    )
+    try:
+        if HOST_AND_PORT.fullmatch(named):
+            own_address(named)  # Ray would try for half a minute, and not name what it tried
+    except OSError as error:
+        raise Refused(
+            f"no Ray cluster is at {named}: {error.strerror or error}",
+            "ray start --head starts one; RAY_ADDRESS names the one that ray: means.",
+        ) from error
     try:
         ray.init(
             address,
@@ -132,7 +146,7 @@ def placed(count: int, resource: str) -> list[Any]:
 def own_address(cluster: str) -> str:
     """Return the address of this host on the way to the cluster."""
     host, _, port = cluster.rpartition(":")
-    with socket.create_connection((host.strip("[]"), int(port))) as connection:
+    with socket.create_connection((host.strip("[]"), int(port)), REACH_MAX_S) as connection:
         found: str = connection.getsockname()[0]
     return found
 
@@ -198,14 +212,17 @@ class _Ends:
         await closed(self.writer)
 
 
-async def serve(control: socket.socket, host: str, nodes: Sequence[Any]) -> None:
+async def serve(
+    control: socket.socket, ends: Sequence[_Ends], host: str, nodes: Sequence[Any]
+) -> None:
     """Join the controller's ends with agents on these nodes, run after run."""
-    while ends := await asyncio.to_thread(received, control, len(nodes)):
+    while ends:
         fingerprints = [await node.fingerprints.remote() for node in nodes]
         say(control, Answer())
         if not await are_joined(host, nodes, ends, fingerprints):
             return
         say(control, Answer())
+        ends = await asyncio.to_thread(received, control, len(nodes))
 
 
 def received(control: socket.socket, count: int) -> list[_Ends]:
@@ -261,13 +278,15 @@ async def are_joined(
 def main(address: str, resource: str, count: str, control: str) -> None:
     """Reserve nodes, and serve the agents on them until the controller ends."""
     with socket.socket(fileno=int(control)) as connection:
+        # First: where a socket is closed with unread words, its last answer may be lost.
+        ends = received(connection, int(count))
         try:
             connect(address)
             nodes = placed(int(count), resource)
             cluster = address.removeprefix("ray://")
             if address == "auto":
                 cluster = ray.get_runtime_context().gcs_address
-            asyncio.run(serve(connection, own_address(cluster), nodes))
+            asyncio.run(serve(connection, ends, own_address(cluster), nodes))
         except Refused as error:
             say(connection, error.answer)
         except RayError as error:

@@ -312,6 +312,8 @@ class RunningFleet:
             why = part.failed.message
         elif part.agent in self._silent:
             why = "nothing was heard of it"
+        if lines := part.agent.printed().strip().splitlines():
+            why = f"{why}; it printed last: {lines[-1]}"
         if self._killed.is_set():
             return
         begin_ns = self._state.begin_ns
@@ -319,7 +321,7 @@ class RunningFleet:
             failed = Failed(
                 code="worker",
                 message=f"worker {part.agent.name} was lost before the load began: {why}",
-                hint=self._last_words(part),
+                hint="dbdyno workers check examines the hosts.",
             )
             yield msgspec.msgpack.encode(failed), failed
             return
@@ -335,10 +337,6 @@ class RunningFleet:
             self._send_all("stop")
         if self._sum is not None:
             yield from _decoded(self._total.over(part.agent.number))
-
-    def _last_words(self, part: _Part) -> str:
-        lines = part.agent.printed().strip().splitlines()
-        return f"It printed last: {lines[-1]}" if lines else ""
 
     def _end(self) -> Iterator[_Out]:
         """The last frames: the histograms, and the end of the whole."""

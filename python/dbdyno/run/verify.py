@@ -23,6 +23,7 @@ from msgspec import Struct, structs
 from dbdyno.analysis.doubts import shared_host
 from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
 from dbdyno.errors import DbdynoError
+from dbdyno.fleet.ray_cluster import kept_nodes
 from dbdyno.formatting import counted
 from dbdyno.model.plan import Script
 from dbdyno.model.record import Finding
@@ -84,6 +85,7 @@ class Trial(Struct, frozen=True, kw_only=True):
     duration_ns: int = 5 * SECOND_NS
 
 
+@kept_nodes()
 def verify(
     recording: Run,
     findings: Sequence[Finding],
