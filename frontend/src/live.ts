@@ -11,6 +11,14 @@ interface Worker {
   p99_ms: number | null;
 }
 
+interface Server {
+  name: string;
+  tps: number;
+  failed: number;
+  connects_failed: number;
+  connections_lost: number;
+}
+
 interface Interval {
   interval: number;
   phase: string;
@@ -23,10 +31,56 @@ interface Interval {
   max_ms: number | null;
   in_flight: number;
   workers: Worker[];
+  servers: Server[];
 }
 
+// What is shown side by side, for each part of the load: a cell with a curve for each measure, and words.
+interface Parts<Part> {
+  kind: string;
+  cells: Map<string, HTMLElement>;
+  // The parts by what tells them apart: a server that is named twice is there twice.
+  of: (one: Interval) => ReadonlyMap<string, Part>;
+  title: (part: Part, key: string) => string;
+  curves: readonly { style: string; value: (part: Part) => number | null }[];
+  // About the last interval and those that are drawn: undefined where this part was missing.
+  words: (now: Part, drawn: readonly (Part | undefined)[]) => string;
+}
+
+const WORKERS: Parts<Worker> = {
+  kind: "worker",
+  cells: new Map(),
+  of: (one) => new Map(one.workers.map((worker) => [worker.name, worker])),
+  title: (worker) => worker.name,
+  curves: [
+    { style: "series", value: (worker) => worker.tps },
+    { style: "series late", value: (worker) => worker.p99_ms },
+  ],
+  words: (now) => `${formatValue(now.tps, "tps")} TPS, p99 ${formatValue(now.p99_ms, "ms")}`,
+};
+
+const SERVERS: Parts<Server> = {
+  kind: "server",
+  cells: new Map(),
+  of: (one) => new Map(one.servers.map((server, number) => [String(number), server])),
+  title: (server, number) => `no. ${number}: ${server.name}`,
+  curves: [
+    { style: "series", value: (server) => server.tps },
+    { style: "series bad", value: (server) => server.failed + server.connects_failed + server.connections_lost },
+  ],
+  words(now, drawn) {
+    const total = (count: (server: Server) => number) => drawn.reduce((sum, one) => sum + (one ? count(one) : 0), 0);
+    const bad = [
+      [total((one) => one.failed), "failed"],
+      [total((one) => one.connects_failed), "connects failed"],
+      [total((one) => one.connections_lost), "connections lost"],
+    ] as const;
+    const occurred = bad.filter(([count]) => count > 0).map(([count, what]) => `${formatValue(count, "tps")} ${what}`);
+    return [`${formatValue(now.tps, "tps")} TPS`, ...occurred].join(", ");
+  },
+};
+
 const POINTS_MAX = 240;
-const WORKERS_MAX = 24;
+const CELLS_MAX = 24;
 const SVG = "http://www.w3.org/2000/svg";
 const NOW_EVERY_MS = 5_000;
 const SILENCE_MS = 8_000;
@@ -36,7 +90,6 @@ const run = document.body.dataset["run"] ?? "";
 const main = document.querySelector("main");
 const said = document.querySelector("[data-said]");
 const points: Interval[] = [];
-const cells = new Map<string, HTMLElement>();
 let asked_ms = 0;
 let shown = -1;
 let heard_ms = performance.now();
@@ -53,34 +106,43 @@ function show(interval: Interval): void {
   write("in_flight", String(interval.in_flight));
   draw("tps", (one) => one.tps);
   draw("p99_ms", (one) => one.p99_ms);
-  showWorkers(interval);
+  showParts(WORKERS, interval);
+  showParts(SERVERS, interval);
 }
 
-// Each worker has a cell with both curves, all on one scale: one that is lost shows where its curves end.
-function showWorkers(last: Interval): void {
-  const place = document.querySelector("[data-workers]");
-  for (const { name } of last.workers) {
-    if (!place || cells.has(name) || cells.size === WORKERS_MAX) continue;
+// Cells of one kind have one scale for each measure: a worker that is lost shows where its curves end. A measure that
+// was nothing everywhere has no curve.
+function showParts<Part>(parts: Parts<Part>, last: Interval): void {
+  const { kind, cells, curves } = parts;
+  const place = document.querySelector<HTMLElement>(`[data-parts="${kind}"]`);
+  for (const [key, part] of parts.of(last)) {
+    if (!place || cells.has(key) || cells.size === CELLS_MAX) continue;
     const cell = document.createElement("div");
-    cell.append(document.createElement("b"), curve("series"), curve("series late"), document.createElement("p"));
-    cell.firstElementChild?.append(name);
-    cell.dataset["worker"] = name;
-    cells.set(name, cell);
+    cell.append(document.createElement("b"), ...curves.map(({ style }) => curve(style)), document.createElement("p"));
+    cell.firstElementChild?.append(parts.title(part, key));
+    cell.dataset[kind] = key;
+    cells.set(key, cell);
     place.append(cell);
+    place.hidden = false;
   }
-  const all = points.flatMap((one) => one.workers);
-  const most_tps = Math.max(...all.map((one) => one.tps), 1e-9);
-  const most_ms = Math.max(...all.map((one) => one.p99_ms ?? 0), 1e-9);
-  for (const [name, cell] of cells) {
-    const own = points.map((one) => one.workers.find((worker) => worker.name === name));
+  const all = points.map(parts.of);
+  for (const [number, { value }] of curves.entries()) {
+    const values = all.flatMap((one) => [...one.values()].map((part) => value(part) ?? 0));
+    const most = Math.max(...values, 0);
+    for (const [key, cell] of cells) {
+      const own = all.map((one) => one.get(key));
+      const box = cell.querySelectorAll("svg")[number];
+      box?.firstElementChild?.setAttribute("points", line(own.map((part) => (part ? value(part) : null)), most || 1));
+      box?.classList.toggle("empty", most === 0);
+    }
+  }
+  for (const [key, cell] of cells) {
+    const own = all.map((one) => one.get(key));
     const now = own[own.length - 1];
-    const [rates, times] = cell.querySelectorAll("polyline");
-    rates?.setAttribute("points", line(own.map((one) => one?.tps ?? null), most_tps));
-    times?.setAttribute("points", line(own.map((one) => one?.p99_ms ?? null), most_ms));
     const isLost = !now && last.phase !== "drain";
     cell.classList.toggle("lost", isLost);
     const words = cell.querySelector("p");
-    if (now && words) words.textContent = `${formatValue(now.tps, "tps")} TPS, p99 ${formatValue(now.p99_ms, "ms")}`;
+    if (now && words) words.textContent = parts.words(now, own);
     if (isLost && words) words.textContent = "lost";
   }
 }

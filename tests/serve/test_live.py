@@ -11,6 +11,8 @@ from contextlib import closing, contextmanager
 
 from dbdyno.serve.listening import CONNECTIONS_MAX
 from dbdyno.serve.live import STREAMS_MAX
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import parse_spec
 from dbdyno.store.listing import run_folders
 from tests.fleet.test_runs import agents_of
 from tests.run.test_end_to_end import begin
@@ -22,11 +24,15 @@ FEW = ("-c", "2", "--telemetry", "basic")
 ALL = ("-c", "8", "--telemetry", "full")
 
 
-@contextmanager
 def running(database, seconds, observed=FEW):
+    """A run on one server in a terminal of its own."""
+    return begun(*RUN, *observed, "-T", str(seconds), "--target", database.conninfo)
+
+
+@contextmanager
+def begun(*words):
     """A run in a terminal of its own, from when it has a folder; its name."""
-    target = ("--target", database.conninfo, "--json")
-    with begin(*RUN, *observed, "-T", str(seconds), *target) as process:
+    with begin(*words, "--json") as process:
         wait_until(lambda: run_folders() or process.poll() is not None, "a run folder")
         try:
             yield process, run_folders()[-1].name
@@ -69,6 +75,7 @@ def test_a_run_is_followed_to_its_end(served, database):
     assert [number for number, _ in intervals] == list(range(len(intervals)))
     assert len(intervals) >= 6
     assert all(data["tps"] > 0 for _, data in intervals if data["phase"] == "measure")
+    assert all(data["servers"] == data["workers"] == [] for _, data in intervals)
     assert any(kind == "findings" for kind, *_ in seen)
     assert seen[-1] == ("state", None, {"run_id": name, "status": "done"})
     # What the stream said is what the run folder says.
@@ -103,6 +110,7 @@ def test_the_page_follows_a_run_to_its_report(served, database, visit):
             curve = "document.querySelector('[data-curve=tps]').points.length"
             wait_until(lambda one=one, curve=curve: one.evaluate(curve) > 2, "a curve")
             assert one.locator("[data-live=tps]").inner_text() != "–"
+            assert not one.locator("[data-parts]:visible").count(), "one server, one worker"
         assert page.get_by_role("heading", name="So far").is_visible()
         page.get_by_role("heading", name="Lock queue now").wait_for()
         assert "telemetry" in page.locator("section#log").inner_text()
@@ -247,6 +255,76 @@ def test_the_page_shows_each_worker_and_where_one_was_lost(served, database, vis
                 == (page.viewport_size["width"])
             )
             assert page.complaints == []
+
+
+def test_the_page_shows_how_the_load_moves_to_another_server(served, tmp_path, visit, axe):
+    script = tmp_path / "writes.sql"
+    script.write_text("insert into counted (client) values (:client_id);\n")
+    with (
+        start_private(parse_spec("postgres"), connections=30) as gone,
+        start_private(parse_spec("postgres"), connections=30) as left,
+    ):
+        for server in (gone, left):
+            with server.connect() as connection:
+                connection.execute("create table counted (client integer)")
+        targets = ("--target", f"{gone.url},{left.url}", "--max-failures", "100%")
+        with begun("run", script, "-c", "4", "--think", "20ms", "-T", "600", *targets) as (_, name):
+            pages = [visit(served.url, *size) for size in ((1440, "light"), (390, "dark"))]
+            for page in pages:
+                page.goto(f"http://{served.place}/runs/{name}")
+                page.wait_for_selector("[data-server='1']")
+                titles = [f"no. 0: {gone.url}", f"no. 1: {left.url}"]
+                assert page.locator("[data-server] b").all_inner_texts() == titles
+            wait_until(lambda: sum(map(is_shared, measured(served, name))) > 3, "both work")
+            for page in pages:
+                assert not page.locator("[data-server] .bad").first.is_visible()
+            gone.kill()
+            # Each client pauses between its transactions, so that twice as many are twice as fast.
+            for page in pages:
+                wait_until(lambda page=page: heights(page, 0)[-2:] == [0, 0], "the fall")
+                wait_until(lambda page=page: rises(heights(page, 1)), "the rise")
+                words = page.locator("[data-server='0'] p").inner_text()
+                assert words.startswith("0 TPS, ")
+                assert words.endswith("2 connections lost")
+                assert page.locator("[data-server='1'] p").inner_text().endswith(" TPS")
+                assert page.locator("[data-server='0'] .bad").is_visible()
+                assert max(heights(page, 0, "bad")) > 0 == max(heights(page, 1, "bad"))
+                width = page.viewport_size["width"]
+                assert page.evaluate("document.documentElement.scrollWidth") == width
+                found = page.evaluate(axe + "\n;axe.run('.live').then((found) => found.violations)")
+                assert [(fault["id"], fault["nodes"][0]["html"]) for fault in found] == [], width
+                assert page.complaints == []
+            servers = [one["servers"] for one in measured(served, name)]
+            assert servers[-1][0]["tps"] == 0 < servers[-1][1]["tps"]
+            assert sum(first["connections_lost"] for first, _ in servers) == 2
+            assert sum(second["connects"] for _, second in servers) == 2
+
+
+def test_a_server_that_gets_nothing_is_there_with_zeros(served, database):
+    """One client needs only the first of two servers."""
+    one_client = ("-c", "1", "--telemetry", "off", "--further-target", database.conninfo)
+    with running(database, 3, one_client) as (process, name):
+        process.wait(PATIENCE_S)
+    intervals = measured(served, name)
+    assert len(intervals) > 1
+    for one in intervals:
+        assert [server["tps"] for server in one["servers"]] == [one["tps"], 0]
+
+
+def is_shared(interval):
+    return all(server["tps"] > 0 for server in interval["servers"])
+
+
+def heights(page, server, style="series"):
+    """The values of a curve of one of the servers, on the scale of its box."""
+    shape = f"[data-server='{server}'] .{style}"
+    script = "(shape) => [...document.querySelector(shape).points].map((point) => 40 - point.y)"
+    return page.evaluate(script, shape)
+
+
+def rises(values):
+    """Whether a curve is higher in the end than it was at first."""
+    return min(values[-2:]) > 1.2 * max(values[2:5])
 
 
 def test_the_page_of_a_run_reads_without_scripts(served, database, visit):

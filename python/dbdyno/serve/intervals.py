@@ -21,6 +21,23 @@ class WorkerResult(Struct, frozen=True, kw_only=True):
     p99_ms: float | None
 
 
+class ServerResult(Struct, frozen=True, kw_only=True):
+    """What happened in an interval at one of several servers."""
+
+    name: str
+    """As in ``servers`` of the record."""
+    tps: float
+    """Transactions that ran to their end there, per second, those that rolled back included."""
+    failed: int
+    """Transactions that failed there."""
+    connects: int
+    """Connections that clients made to it."""
+    connects_failed: int
+    """Their attempts to connect to it that failed."""
+    connections_lost: int
+    """Their connections to it that broke."""
+
+
 class IntervalResult(Struct, frozen=True, kw_only=True):
     """What one measurement interval counted; times as in the table ``intervals``."""
 
@@ -41,6 +58,8 @@ class IntervalResult(Struct, frozen=True, kw_only=True):
     """Transactions that were due and not started when the interval ended."""
     workers: list[WorkerResult] = []
     """Each agent, by name, if several share the load; one that is lost is missing."""
+    servers: list[ServerResult] = []
+    """Each server, by its number, if the load goes to several."""
 
 
 class Intervals(Struct, frozen=True, kw_only=True):
@@ -66,11 +85,12 @@ def intervals_of(run: Run, since: int = -1) -> Intervals:
         "in_flight": table.in_flight,
         "waiting": table.waiting,
     }
-    workers = _workers(run, since)
+    workers, servers = _workers(run, since), _servers(run, since)
     found = [
         IntervalResult(
             **{name: _known(value) for name, value in zip(columns, row, strict=True)},
             workers=workers.get(row[0], []),
+            servers=servers.get(row[0], []),
         )
         for row in rows(*(column[first:] for column in columns.values()))
     ]
@@ -87,6 +107,35 @@ def _workers(run: Run, since: int) -> dict[int, list[WorkerResult]]:
         found[interval].append(WorkerResult(name=name, tps=rate, p99_ms=_known(p99_ms)))
     for of_interval in found.values():
         of_interval.sort(key=lambda worker: by_number(worker.name))
+    return found
+
+
+def _servers(run: Run, since: int) -> dict[int, list[ServerResult]]:
+    """What happened at each server, by the numbers of intervals; nothing if there is only one."""
+    table = run.server_intervals
+    table = table.where(table.interval > since)
+    counted = (table.completed_ok, table.completed_failed, table.connects, table.connects_failed)
+    seen = {
+        (interval, number): counts
+        for interval, number, *counts in rows(
+            *(table.interval, table.server, *counted, table.connections_lost)
+        )
+    }
+    found = defaultdict[int, list[ServerResult]](list)
+    shown = run.intervals.where(run.intervals.interval > since)
+    for interval, seconds in rows(shown.interval, shown.seconds):
+        for number, server in enumerate(run.record.servers):
+            # A server has no row of an interval in which nothing happened there.
+            ok, failed, connects, refused, lost = seen.get((interval, number), [0] * 5)
+            result = ServerResult(
+                name=server.name,
+                tps=ok / max(seconds, 1e-9),
+                failed=failed,
+                connects=connects,
+                connects_failed=refused,
+                connections_lost=lost,
+            )
+            found[interval].append(result)
     return found
 
 
