@@ -72,21 +72,34 @@ def test_the_verdict_says_what_was_kept_and_where_commits_came_back_soonest():
     assert "at most the last 120 ms, which the settings allow" in plain(none.sentence)
 
 
-def test_each_point_has_a_row():
-    (table,) = answered(eventful()).shown
-    assert [row[:2] for row in table.rows] == [
-        ("postgres", "full"),
-        ("postgres", "none"),
-        ("mariadb", "full"),
-        ("mariadb", "none"),
-    ]
-    row = dict(zip(table.columns, map(plain, table.rows[1]), strict=True))
-    assert row["event"] == "kill-server"
-    assert row["first commit, ms"].startswith("400")
-    assert (row["failed"], row["unknown"]) == ("connection 8", "1 (1 to 1)")
-    assert (row["acknowledged"], row["lost"]) == ("5 000", "3")
-    assert (row["events with loss"], row["at most the last"]) == ("1 of 5", "120 ms")
-    assert (row["may be lost"], row["more than that"]) == ("any", "0")
+def test_what_comes_soonest_is_not_said_where_runs_scatter_as_much_as_points_differ():
+    def scattered(trial):
+        found = usual(trial)
+        return replace(found, first_commit_ms=found.first_commit_ms * 6**trial.block)
+
+    verdict, *_ = answered(eventful(scattered, repeats=2)).claims
+    assert "soonest with" not in plain(verdict.sentence)
+    assert "with what it comes soonest is not known" in plain(verdict.sentence)
+
+
+def test_each_point_has_a_row_of_losses_and_one_of_costs():
+    for shown in answered(eventful()).shown:
+        assert [row[:2] for row in shown.rows] == [
+            ("postgres", "full"),
+            ("postgres", "none"),
+            ("mariadb", "full"),
+            ("mariadb", "none"),
+        ]
+    lost, cost = (
+        dict(zip(shown.columns, map(plain, shown.rows[1]), strict=True))
+        for shown in answered(eventful()).shown
+    )
+    assert lost["event"] == cost["event"] == "kill-server"
+    assert cost["first commit, ms"].startswith("400")
+    assert (cost["failed"], cost["unknown"]) == ("connection 8", "1 (1 to 1)")
+    assert (lost["events"], lost["acknowledged"], lost["lost"]) == ("5", "5 000", "3")
+    assert (lost["in events"], lost["at most the last"]) == ("1", "120 ms")
+    assert (lost["may be lost"], lost["events that lost more"]) == ("any", "0")
 
 
 def test_a_broken_promise_counts_although_it_makes_its_run_invalid():

@@ -27,38 +27,48 @@ FIRST_COMMIT, LEVEL = "failover_first_commit_ms", "failover_level_90_ms"
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """What all events kept and cost in one claim, one for each point, and a row for each."""
+    """What all events kept and cost in one claim, one for each point, and two rows for each."""
     every = replace(trials, trials=[*trials.trials, *trials.unsound])
     among = [trial for trial in chosen(every, options.get("at")) if trial.record.failovers]
     if not among:
         return Answered(claims=[], missing="no run had an event (--event)")
     points = Points(trials, among)
     named = {points.label(point): runs for point, runs in points.runs.items()}
-    shown = points.table(
+    cost = points.table(
         "What each event cost",
         points.runs,
         {
-            "event": lambda runs: ", ".join(dict.fromkeys(one.event for one in _events(runs))),
+            "event": _names_text,
             "runs": number_of_runs,
             "first error, ms": lambda runs: _mean_text(runs, "failover_first_error_ms"),
             "first commit, ms": lambda runs: _mean_text(runs, FIRST_COMMIT),
             "90 % of before, ms": lambda runs: _mean_text(runs, LEVEL),
             "failed": _failed_text,
             "unknown": lambda runs: _mean_text(runs, "failover_unknown"),
+        },
+        texts={"event", "failed"},
+        note="Times count from the event, failed and unknown transactions are those of one event. "
+        f"Geometric means over runs. {INTERVAL_NOTE}",
+    )
+    loss = points.table(
+        "What each event lost",
+        points.runs,
+        {
+            "event": _names_text,
+            "events": lambda runs: count(len(_events(runs))),
             "acknowledged": lambda runs: count(_acknowledged(runs)),
             "lost": lambda runs: count(sum(one.lost or 0 for one in _events(runs))),
-            "events with loss": lambda runs: f"{len(_losing(runs))} of {len(_events(runs))}",
+            "in events": lambda runs: count(len(_losing(runs))),
             "at most the last": lambda runs: milliseconds(_longest_ms(_losing(runs))),
             "may be lost": _allowed_text,
-            "more than that": lambda runs: count(sum(map(loses_too_much, _events(runs)))),
+            "events that lost more": lambda runs: count(sum(map(loses_too_much, _events(runs)))),
         },
-        texts={"event", "failed", "may be lost"},
-        note="Times count from the event, failed and unknown transactions are those of one event; "
-        "acknowledged and lost commits are those of a few clients beside the load, over all "
-        f"events. Geometric means over runs. {INTERVAL_NOTE}",
+        texts={"event", "may be lost"},
+        note="Acknowledged and lost commits are those of a few clients beside the load, over all "
+        "events.",
     )
     claims = [_verdict(named, trials), *(_claim(name, runs) for name, runs in named.items())]
-    return Answered(claims=claims, shown=[shown])
+    return Answered(claims=claims, shown=[loss, cost])
 
 
 def _verdict(named: Mapping[str, Runs], trials: Trials) -> Claim:
@@ -82,16 +92,25 @@ def _verdict(named: Mapping[str, Runs], trials: Trials) -> Claim:
         if losing:
             kept += f"; {len(losing)} lost some that may be lost"
     means = {
-        name: mean.value
+        name: mean
         for name, runs in named.items()
         if (mean := over_runs(runs, metric_of(FIRST_COMMIT)))
     }
     if len(means) > 1:
-        soonest, latest = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        kept += (
-            f". The first commit came soonest with {soonest}, {milliseconds(means[soonest])} after "
-            f"the event, and latest with {latest}, {milliseconds(means[latest])}"
-        )
+        soonest = min(means, key=lambda name: means[name].value)
+        latest = max(means, key=lambda name: means[name].value)
+        first, last = means[soonest], means[latest]
+        first_ms, last_ms = milliseconds(first.value), milliseconds(last.value)
+        if first.high is not None and last.low is not None and first.high < last.low:
+            kept += (
+                f". The first commit came soonest with {soonest}, {first_ms} after the event, and "
+                f"latest with {latest}, {last_ms}"
+            )
+        else:
+            kept += (
+                f". The first commit came {first_ms} to {last_ms} after the event, and with what "
+                "it comes soonest is not known from so few runs"
+            )
     unread = sum(1 for one in events if one.lost is None)
     doubts = []
     if unread:
@@ -155,6 +174,10 @@ def _claim(name: str, runs: Runs) -> Claim:
 
 def _events(runs: Runs) -> list[FailoverRecord]:
     return [one for trial in runs for one in trial.record.failovers]
+
+
+def _names_text(runs: Runs) -> str:
+    return ", ".join(dict.fromkeys(one.event for one in _events(runs)))
 
 
 def _losing(runs: Runs) -> list[FailoverRecord]:
