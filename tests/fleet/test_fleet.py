@@ -20,6 +20,7 @@ from dbdyno.engine import EngineProcess, histogram_bars, histogram_merge
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet import fleet as fleet_module
 from dbdyno.fleet.fleet import Fleet, opened
+from dbdyno.fleet.pulse import Pulse
 from dbdyno.fleet.running import RunningFleet
 from dbdyno.fleet.words import OnLost, worker_list
 from dbdyno.model.frame import (
@@ -194,6 +195,20 @@ def test_the_others_continue_without_a_lost_one(local, log):
     assert_identities(done.counters)
     assert [part.lost_at_s is None for part in running.workers()] == [False, True]
     assert "worker local-1 was lost" in of_kind(Note, frames)[0].text
+
+
+def test_one_that_hears_nothing_for_long_ends_its_part_as_a_failure(local, log, monkeypatch):
+    """It cannot know whether anybody is still there: what it says last must not look complete."""
+    monkeypatch.setattr(Pulse, "_watch", lambda pulse: pulse._over.wait())
+    plan = plan_for(
+        local.endpoint(), "select 1;", clients=2, threads=2, seconds=60, interval_ns=200_000_000
+    )
+    frames, running = shared("local*2", plan, log)
+    (done,) = of_kind(Done, frames)
+    first = done.reason.partition(" was lost")[0]
+    assert (done.end, done.reason) == ("aborted", f"{first} was lost: it heard nothing for 5 s")
+    assert {part.why_lost for part in running.workers()} == {"it heard nothing for 5 s"}
+    assert done.measured_ns > 0  # its throughput is known, too
 
 
 def spoiling(kind: str) -> str:

@@ -153,7 +153,7 @@ impl Listener {
             let own = Arc::clone(&listener);
             thread::Builder::new().name("watch".into()).spawn(move || {
                 while words.recv_timeout(SILENCE_MAX) == Ok(()) {}
-                own.abandon()
+                own.abandon(&format!("it heard nothing for {} s", SILENCE_MAX.as_secs()))
             })?;
         }
         Ok(listener)
@@ -177,7 +177,7 @@ impl Listener {
                 Ok(Instruction::Stop) | Err(_) => self.stop(),
             }
         }
-        self.abandon()
+        self.abandon("its input ended")
     }
 
     fn run_begins(&self, run: RunHandle) {
@@ -194,10 +194,10 @@ impl Listener {
         }
     }
 
-    /// Nobody reads what the load reports: it ends now, whatever it is doing.
-    fn abandon(&self) -> ! {
+    /// Nobody reads what the load reports, most likely: it ends now, whatever it is doing.
+    fn abandon(&self, why: &str) -> ! {
         if let Some(run) = self.run.get() {
-            run.abandon();
+            run.abandon(why);
             thread::sleep(ABANDONED_LONGEST);
         }
         process::exit(EXIT_CODE_ORPHANED)

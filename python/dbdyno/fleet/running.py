@@ -358,7 +358,7 @@ class RunningFleet:
             totals,
             end=end,
             reason=reason,
-            measured_ns=max((each.measured_ns for each in done), default=0),
+            measured_ns=max(map(_measured_ns, self._parts)),
             unfinished_ages_ns=[age for each in done for age in each.unfinished_ages_ns],
             counted={name: sum(each.counted[name] for each in done) for name in names},
             invalid_reasons=[
@@ -387,6 +387,15 @@ class RunningFleet:
             for line in part.agent.printed().splitlines():
                 self._log.write(f"{part.agent.name}: {line}\n")
         self._log.flush()
+
+
+def _measured_ns(part: _Part) -> int:
+    """Return how long an agent measured; of one that was lost, until the last that was heard."""
+    if part.done:
+        return part.done.measured_ns
+    if part.last is None or part.started is None:
+        return 0
+    return max(0, part.last.end_ns - part.started.measure_begin_ns)
 
 
 def _decoded(frames: Iterable[bytes]) -> Iterator[_Out]:

@@ -57,8 +57,8 @@ pub(crate) enum Report {
     Begin(Option<Nanos>),
     /// The caller wants the run to end.
     Stop,
-    /// The caller is gone.
-    Abandon,
+    /// The caller is gone, as far as can be seen, for this reason.
+    Abandon(String),
     /// Which task serves which session of the server, as the caller has found out.
     SessionTasks(HashMap<u32, u32>),
 }

@@ -49,6 +49,8 @@ pub(super) struct Coordinator<'a> {
     statements_emitted: usize,
     /// The lanes that have reported since the last `Connecting` frame.
     connecting: BTreeSet<u32>,
+    /// Why nobody wants the run any more.
+    abandoned: Option<String>,
 }
 
 impl<'a> Coordinator<'a> {
@@ -67,6 +69,7 @@ impl<'a> Coordinator<'a> {
             task_of: sessions_are_tasks.then(|| Box::new(Some) as TaskOf),
             statements_emitted: 0,
             connecting: BTreeSet::new(),
+            abandoned: None,
         })
     }
 
@@ -127,7 +130,8 @@ impl<'a> Coordinator<'a> {
                 self.end_soon();
                 Ok(())
             }
-            Report::Abandon => {
+            Report::Abandon(why) => {
+                self.abandoned.get_or_insert(why);
                 self.send_to_lanes(|| Message::Abandon);
                 Ok(())
             }
@@ -185,6 +189,9 @@ impl<'a> Coordinator<'a> {
     }
 
     fn finish(mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        if let Some(why) = self.abandoned.take() {
+            return Err(EngineError::new("abandoned", why, ""));
+        }
         if let Some(window) = self.aggregator.last_window() {
             emit(sink, &window)?;
         }

@@ -49,10 +49,10 @@ impl RunHandle {
         let _ = self.0.send(Report::Begin(at));
     }
 
-    /// Ends the run at once: transactions in flight are cancelled. For a load of which nobody wants
-    /// to know any more.
-    pub fn abandon(&self) {
-        let _ = self.0.send(Report::Abandon);
+    /// Ends the run at once, as a failure: transactions in flight are cancelled. For a load of which
+    /// nobody wants to know any more; the reason is for one that still listens.
+    pub fn abandon(&self, why: &str) {
+        let _ = self.0.send(Report::Abandon(why.into()));
     }
 
     /// Ends the run now: nothing new is started, and transactions in flight get a grace period.
