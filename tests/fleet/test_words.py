@@ -68,6 +68,34 @@ def test_a_file_has_entries_in_lines(tmp_path):
         worker_list(str(file))
 
 
+def test_a_file_of_windows_is_read(tmp_path):
+    file = tmp_path / "hosts.txt"
+    file.write_bytes(b"\xef\xbb\xbfssh:h1\r\nssh:h2\r\n")
+    assert [place.name for place in worker_list(str(file)).places()] == ["h1", "h2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"local\nshh:h1\n", "hosts.txt: 'shh:h1': write local"),
+        (b"ssh:bob's\n", "hosts.txt: .*No closing quotation"),
+        (b"\x7fELF\xff\xfe", r"hosts.txt is no text in UTF-8"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_name(tmp_path, content, said):
+    file = tmp_path / "hosts.txt"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=said):
+        worker_list(str(file))
+
+
+def test_no_two_agents_have_one_name():
+    text = "ssh:load*2,ssh:load-2*2,ssh:local-6,local,ssh:load"
+    names = [place.name for place in worker_list(text).places()]
+    expected = ["load", "load-2", "load-2-2", "load-2-3", "local-6", "local-6-2", "load-3"]
+    assert names == expected
+
+
 def test_an_entry_is_no_file_though_one_is_called_like_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("local", "ssh:h1", "local*2"):

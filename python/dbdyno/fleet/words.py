@@ -4,11 +4,11 @@
 has. A file has such entries in lines; one that is called like an entry is named by its folder, too.
 """
 
+import itertools
 import os
 import re
 import shlex
 import sys
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -91,16 +91,17 @@ class Workers:
     def places(self) -> list[Place]:
         """Return the places of all agents, in order; each name is another one."""
         found: list[Place] = []
-        agents_on: Counter[str] = Counter()
+        # A host may be called like the second agent of another one, or like a local agent.
+        taken: set[str] = set()
         for entry in self.entries:
             of_entry: list[Place] = []
             for _ in range(entry.count):
                 number = len(found) + len(of_entry) + 1
                 name = f"{entry.kind}-{number}"
                 if entry.kind == "ssh":
-                    host = entry.detail.partition("/")[0].rpartition("@")[2]
-                    agents_on[host] += 1
-                    name = f"{host}-{agents_on[host]}" if agents_on[host] > 1 else host
+                    name = entry.detail.partition("/")[0].rpartition("@")[2]
+                name = _other_than(taken, name)
+                taken.add(name)
                 of_entry.append(Place(name, entry.command(number)))
             if entry.kind == "ray":
                 from dbdyno.fleet.ray_cluster import on_cluster  # noqa: PLC0415 - seldom used
@@ -110,20 +111,40 @@ class Workers:
         return found
 
 
+def _other_than(taken: set[str], name: str) -> str:
+    """Return a name, with a number from 2 on if it is taken."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return name if name not in taken else next(it for it in numbered if it not in taken)
+
+
 def worker_list(text: str) -> Workers:
     """Parse ``--workers``; a shell's quotes keep commas together."""
     entries: list[Entry] = []
     for word in _words(text, ","):
-        lines = [word]
         # Path.is_file() raises for a word that is longer than the name of any file.
         if not _begins_as_entry(word) and os.path.isfile(word):  # noqa: PTH113
-            lines = _words(Path(word).read_text(encoding="utf-8"), "\r\n", comments="#")
-        entries += map(_entry, lines)
+            entries += _entries_of(Path(word))
+        else:
+            entries.append(_entry(word))
     if not entries:
         raise ValueError(f"no workers: write {KINDS}")
     if sum(entry.count for entry in entries) > COUNT_MAX:
         raise ValueError(f"{text!r}: more than {COUNT_MAX} agents")
     return Workers(text, tuple(entries))
+
+
+def _entries_of(file: Path) -> list[Entry]:
+    """Read a file; what is wrong with it is said with its name."""
+    try:
+        # Editors of Windows begin a file with a byte order mark.
+        text = file.read_text(encoding="utf-8-sig")
+        return [_entry(word) for word in _words(text, "\r\n", comments="#")]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is no text in UTF-8") from error
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
 
 
 def _begins_as_entry(word: str) -> bool:

@@ -42,9 +42,7 @@ def list_(workers: WorkerList, /, *, json: Json = False) -> int:
     if json:
         print_json({"workers": [{"name": it.name, "command": it.command} for it in places]})
     else:
-        print_table(
-            ("worker", "command"), [(it.name, " ".join(it.command)) for it in places], left=1
-        )
+        print_table(("worker", "command"), [(it.name, " ".join(it.command)) for it in places])
     return Exit.OK
 
 
@@ -81,7 +79,7 @@ def check(workers: WorkerList, /, *, json: Json = False) -> int:
             if not its.problem
         ]
         if rows:
-            print_table(HEADINGS, rows, left=1)
+            print_table(HEADINGS, rows, left=2)
         print_lines(Paragraph(f"problem  {its.problem}", " " * 9) for its in found if its.problem)
         print_aside(f"{len(rows)} of {len(found)} workers can share a load")
     return Exit.VERDICT_FAILED if any(its.problem for its in found) else Exit.OK
