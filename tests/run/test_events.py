@@ -68,7 +68,7 @@ def test_what_is_no_event_is_refused(text):
             ["--target", "postgresql://h/d", "--event", "1s:kill-server"],
             "is only for a new private server",
         ),
-        (["--workers", "local*2", "--event", "1s:cut:1s"], "--event with cut"),
+        (["--workers", "local*2", "--network-delay", "1ms"], "--workers and --network-delay"),
         (["--event", "1s:promote:1"], "promotes standby 1, and the server has 0"),
         (["--server", "postgres,standbys=many"], "standbys=many is no number"),
         (["--server", "mysql,standbys=1"], "starts no standbys of MySQL"),
@@ -131,6 +131,23 @@ def test_each_event_has_its_own_cost(home):
     assert command["error"] == "exit code 3: out of order"
     assert command["took_ms"] is None
     assert any(command["error"] in doubt for doubt in record["doubts"])
+
+
+@pytest.mark.parametrize(
+    ("server", "event"), [("postgres,standbys=1", "promote:1"), ("mariadb", "cut:1s")]
+)
+def test_agents_that_share_a_load_are_led_as_one(home, server, event):
+    ended = dbdyno(
+        *("tpcb", "--server", server, "-c", "4", "-T", "10", "--warmup", "0", *ACCEPTED),
+        *("--workers", "local*2", "--event", f"3s:{event}"),
+    )
+    record = record_of(ended)
+    (one,) = record["failovers"]
+    assert one["error"] == ""
+    assert 0 < one["first_error_ms"] < one["first_commit_ms"]
+    assert one["failed_by_class"] == {"connection": 4}  # a transaction of each client, of both
+    assert record["invariants_read"]  # on the server that has the load in the end
+    assert [worker["lost_at_s"] for worker in record["workers"]] == [None, None]
 
 
 def test_a_command_knows_its_server_and_does_not_outlive_the_run(home, tmp_path):

@@ -104,7 +104,6 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         ("--workers", "--engine-cpus"): options.workers and options.engine_cpus,
         ("--workers", "--network-delay"): options.workers and options.network_delay_ns is not None,
         ("-t", "--event"): options.transactions and options.events,
-        ("--workers", "--event with cut or promote"): options.workers and needs_proxy(options),
         ("--telemetry off", "--profile"): options.telemetry == "off" and options.profile_hz,
     }
     for (one, other), both in pairs.items():
