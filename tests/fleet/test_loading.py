@@ -121,7 +121,7 @@ def test_what_the_server_refuses_names_the_agent(local):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("tpcb", "-j", "1"), "1 connections cannot be shared by 2 agents"),
+        (("tpcb", "-j", "1"), "1 connection cannot be shared by 2 agents"),
         (("my.lua",), "--workers does not apply to a sysbench script"),
     ],
 )

@@ -109,7 +109,7 @@ def test_the_run_continues_with_the_others(home, postgres_server, script):
     ("workers", "message"),
     [
         ("exec:'echo no route to host >&2; exit 255'", "no route to host"),
-        ("remote", "'remote': write local"),
+        ("remote", "'remote' is no file, and no entry: write local"),
         ("local*9", "8 clients cannot be shared by 9 agents"),
     ],
 )

@@ -49,6 +49,10 @@ impl EngineError {
             (_, NO_DRIVER) => {
                 "install the database's ODBC driver; odbcinst -q -d lists the installed ones"
             }
+            (_, "28000" | "1130") => {
+                "check user and client's certificate, and that the server lets them in from this host \
+                 (PostgreSQL: pg_hba.conf; MySQL and MariaDB: 'user'@'host')"
+            }
             (FailureClass::Permission, _) => "check user and password, or the client's certificate",
             (FailureClass::Protocol, _) => match protocol {
                 Protocol::Postgresql => "check that a PostgreSQL server listens there",

@@ -22,6 +22,7 @@ from dbdyno.fleet.loading import RunningLoad
 from dbdyno.fleet.running import RunningFleet
 from dbdyno.fleet.shares import apportioned, dealt
 from dbdyno.fleet.words import OnLost, Place, Workers
+from dbdyno.formatting import counted
 from dbdyno.model.frame.parts import Greeting
 from dbdyno.model.plan import Endpoint, LoadPlan, Plan
 from dbdyno.model.secrets import Masker, secrets_of
@@ -92,7 +93,9 @@ class Fleet:
             )
         self._refuse_out_of_reach(endpoint)
         most = plan.executors or plan.clients
-        asked = f"{threads} threads" if threads and threads < most else f"{most} clients"
+        asked = counted(most, "client")
+        if threads and threads < most:
+            asked = counted(threads, "thread")
         self._refuse_fewer(min(threads or most, most), asked, "Use more clients (-c)")
 
     def start(self, plan: Plan, log: IO[str]) -> RunningFleet:
@@ -116,7 +119,7 @@ class Fleet:
         """Return how many jobs fill tables, by default one for each CPU; refuse what cannot be."""
         self._refuse_out_of_reach(endpoint)
         if jobs is not None:
-            self._refuse_fewer(jobs, f"{jobs} connections", "Use more (-j)")
+            self._refuse_fewer(jobs, counted(jobs, "connection"), "Use more (-j)")
         return jobs or sum(self._cpus())
 
     def load(self, plan: LoadPlan) -> RunningLoad:

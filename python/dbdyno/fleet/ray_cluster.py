@@ -191,7 +191,8 @@ class _Agents:
             raise DbdynoError(
                 "worker",
                 f"Ray has not placed the workers; it printed: {self._driver.last_lines()}",
-                "Is the cluster there? RAY_ADDRESS names it; ray status shows its nodes.",
+                "Is the cluster there? RAY_ADDRESS names it; ray status shows its nodes. If it has "
+                "a token, RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH are needed here, too.",
             )
         if answer.message:
             raise DbdynoError("worker", answer.message, answer.hint)

@@ -122,10 +122,12 @@ def worker_list(text: str) -> Workers:
     entries: list[Entry] = []
     for word in _words(text, ","):
         # Path.is_file() raises for a word that is longer than the name of any file.
-        if not _begins_as_entry(word) and os.path.isfile(word):  # noqa: PTH113
+        if _begins_as_entry(word):
+            entries.append(_entry(word))
+        elif os.path.isfile(word):  # noqa: PTH113
             entries += _entries_of(Path(word))
         else:
-            entries.append(_entry(word))
+            raise ValueError(f"{word!r} is no file, and no entry: write {KINDS}")
     if not entries:
         raise ValueError(f"no workers: write {KINDS}")
     if sum(entry.count for entry in entries) > COUNT_MAX:
