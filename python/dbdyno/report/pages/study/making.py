@@ -5,9 +5,10 @@ The conditions of a single run are in that run's own report; here is what makes 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 
 from dbdyno.answers.answer import Trials
-from dbdyno.answers.grouping import by_point
+from dbdyno.answers.grouping import Point, by_point
 from dbdyno.answers.level_contrasts import levels_text
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import NOTHING, count, percent, seconds
@@ -21,8 +22,18 @@ _FEW = 3
 
 def making_blocks(trials: Trials) -> list[Block]:
     """Facts of the whole, failed turns, every run, the host."""
-    first = [*_first_runs(trials)]
-    blocks: list[Block] = [Facts(pairs=[*_facts(trials, first)])]
+    first_of = dict(_first_runs(trials))
+    first = [*first_of.values()]
+    promises = _promises(first_of)
+    blocks: list[Block] = [Facts(pairs=[*_facts(trials, promises)])]
+    if len(promises) > 1:
+        blocks.append(
+            Table(
+                caption="Durability of the servers",
+                columns=("Point", "Settings"),
+                rows=list(promises.items()),
+            )
+        )
     sentences = []
     for result in trials.study.lost:
         turn, error = result.turn, result.error or {}
@@ -50,7 +61,7 @@ def making_blocks(trials: Trials) -> list[Block]:
     return blocks
 
 
-def _facts(trials: Trials, first: Sequence[Run]) -> Iterator[tuple[str, str]]:
+def _facts(trials: Trials, promises: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The order, the state before each run, where the time went, and the durability."""
     study, spec = trials.study, trials.spec
     counts = Counter[str](result.status for result in study.results)
@@ -76,25 +87,42 @@ def _facts(trials: Trials, first: Sequence[Run]) -> Iterator[tuple[str, str]]:
     ):
         if spent.whole_s:
             yield name, f"{seconds(part_s)} ({percent(part_s / spent.whole_s)})"
-    # Without the durability of the servers no number can be interpreted.
-    promises = dict.fromkeys(
-        ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in promised.items())
-        for run in first
+    if len(promises) == 1:
+        yield "Durability", next(iter(promises.values()))
+
+
+def _promises(first_of: Mapping[Point, Run]) -> dict[str, str]:
+    """The durability of the servers: without it, no number can be interpreted.
+
+    By the levels on which it depends: the fewest factors by which it is known.
+    """
+    texts = {
+        point: ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in promised.items())
+        for point, run in first_of.items()
         if (promised := run.server.durability)
-    )
-    if promises:
-        yield "Durability", " or ".join(promises)
+    }
+    names = [name for name, _ in next(iter(texts), ())]
+    for count_of in range(len(names) + 1):
+        for chosen in combinations(names, count_of):
+            found: dict[str, str] = {}
+            for point, text in texts.items():
+                levels = {name: level for name, level in point if name in chosen}
+                if found.setdefault(levels_text(levels), text) != text:
+                    break
+            else:
+                return found
+    return {}
 
 
-def _first_runs(trials: Trials) -> Iterator[Run]:
+def _first_runs(trials: Trials) -> Iterator[tuple[Point, Run]]:
     """The first run of each point that is not damaged."""
-    for at_point in by_point(trials.trials).values():
+    for point, at_point in by_point(trials.trials).items():
         for trial in at_point:
             try:
                 run = trial.run
             except DbdynoError:
                 continue
-            yield run
+            yield point, run
             break
 
 
