@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "build": set(),
     "watch": set(),
     "agent": {"build"},  # the engine's own process
-    "fleet": {"engine", "errors", "model", "watch"},
+    "fleet": {"engine", "errors", "formatting", "model", "watch"},
     "databases": {"engine", "errors", "home", "model"},
     "servers": {"databases", "errors", "home", "model"},
     # What a database has for being started: ``servers`` finds it by name.

@@ -42,8 +42,8 @@ class Fleet:
     def over(self, part: int) -> list[bytes]:
         """Take that a part is over; the frames that waited for it."""
 
-    def end(self) -> list[bytes]:
-        """The last histograms and the totals, without how it ended."""
+    def end(self, counters: list[str]) -> list[bytes]:
+        """The last histograms and the totals, without how it ended; counters are by name."""
 
 def histogram_quantiles(histogram: bytes, quantiles: list[float]) -> list[int]:
     """Values in ns that the given shares do not exceed. Raises ValueError."""

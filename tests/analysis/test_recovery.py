@@ -1,8 +1,10 @@
 """What an event cost a load whose numbers are known."""
 
 import numpy as np
+import pytest
+from msgspec.structs import replace
 
-from dbdyno.analysis.events.recovery import with_recovery
+from dbdyno.analysis.events.recovery import loses_too_much, with_recovery
 from dbdyno.model.record import FailoverRecord
 from tests.support.recordings import MadeRun, changed
 
@@ -24,6 +26,29 @@ def test_a_level_that_is_not_regained_before_the_next_event_is_none():
     first, second = with_recovery(run, [event(2.0, 900), event(6.0, 900)])
     assert (first.level_tps, first.level_90_ms) == (1000, None)
     assert (second.level_tps, second.level_90_ms) == (375, 2000)
+
+
+def test_without_a_commit_after_the_error_the_level_is_not_back():
+    """Although the interval in which the error came had most of it."""
+    run = MadeRun([1000, 1000, 950, 0, 0], seconds=5, warmup=0).loaded()
+    (one,) = with_recovery(run, [replace(event(2.0), first_error_ms=950)])
+    assert (one.level_tps, one.level_90_ms) == (1000, None)
+
+
+@pytest.mark.parametrize(
+    ("lost_ms", "allowed_ms", "is_broken"),
+    [
+        (None, 0, False),
+        (12.0, None, False),
+        (12.0, 1000, False),
+        (1200.0, 1000, True),
+        (12.0, 0, True),
+        (0.0, 0, True),  # another client was acknowledged when the first had seen an error
+    ],
+)
+def test_any_loss_is_too_much_where_none_is_allowed(lost_ms, allowed_ms, is_broken):
+    one = replace(event(2.0), lost=3, lost_ms=lost_ms, loss_allowed_ms=allowed_ms)
+    assert loses_too_much(one) == is_broken
 
 
 def test_failures_are_those_from_one_event_to_the_next():

@@ -151,6 +151,7 @@ def test_one_that_waits_for_a_processor_much_longer_than_the_others_is_a_doubt()
 
     assert not waiting(0.2, 0.01, 0.01)  # too little
     assert not waiting(0.4, 0.3, 0.25)  # all of them: the server shares their host
+    assert len(waiting(0.6, 0.05)) == 1  # the other one is all that there is to compare with
     (doubt,) = waiting(0.1, 0.6, 0.1)
     assert doubt.startswith("worker starved: the threads of local-2 were ready to run and had no")
 

@@ -97,11 +97,11 @@ def meeting(mariadb: MariaDB) -> Callable[[EngineProcess], list[int]]:
 
 
 def exchanges(
-    processors: list[int], meet: Callable[[EngineProcess], list[int]], turns: int = 5
+    processors: list[int], meet: Callable[[EngineProcess], list[int]], turns: int = 8
 ) -> Callable[[EngineProcess], None]:
     """Pin half of the server's tasks to each CPU, then exchange the halves: all clients must move.
 
-    This happens five times, since on a busy host the engine may notice late.
+    This happens several times, since on a busy host the engine may notice late.
     """
     one, other = processors
 

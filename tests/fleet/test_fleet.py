@@ -34,7 +34,7 @@ from dbdyno.model.frame import (
     Started,
     Window,
 )
-from dbdyno.model.plan import Arrivals, OpenArrivals, Plan, Stage
+from dbdyno.model.plan import Arrivals, OpenArrivals, Plan, Script, Stage
 from dbdyno.model.worker import WorkerPart
 from tests.engine.postgres import Postgres
 from tests.engine.running import assert_identities, plan_for, times
@@ -349,6 +349,45 @@ def test_an_early_end_is_that_of_all(local, log):
                 running.stop()
     (done,) = of_kind(Done, frames)
     assert (done.end, done.counters.in_flight) == ("interrupted", 0)
+
+
+def test_they_stop_at_one_instant(local, log):
+    """The intervals after it are those of both, and come while the last transactions end."""
+    text = "select pg_sleep(1.5);"
+    plan = plan_for(local.endpoint(), text, clients=2, threads=2, seconds=60, interval_ns=10**8)
+    with begun("local*2") as fleet:
+        running = fleet.start(fleet.shared(plan, 2), log)
+        frames = []
+        for _, frame in running:
+            frames.append(frame)
+            if isinstance(frame, Started):
+                running.stop()
+    drained = [one for one in of_kind(Interval, frames) if one.phase == "drain"]
+    assert len(drained) > 5
+    assert {len(one.workers) for one in drained[:-1]} == {2}
+
+
+def test_what_scripts_of_a_lost_one_have_counted_stays_counted(local, log):
+    text = 'local done = counter("done")\nlocal ask = statement("select 1")\n'
+    text += "function transaction() done() ask() end"
+    plan = plan_for(local.endpoint(), "", clients=2, threads=2, seconds=2, interval_ns=200_000_000)
+    plan = msgspec.structs.replace(plan, scripts=[Script(name="a", text=text, language="lua")])
+    frames, running = shared("local*2", plan, log, killing(0, signal.SIGKILL), "continue")
+    (done,) = of_kind(Done, frames)
+    assert [part.lost_at_s is None for part in running.workers()] == [False, True]
+    assert done.counted == {"done": done.counters.ok}
+
+
+def test_the_measured_time_of_one_that_is_lost_at_the_end_is_that_of_all(local, log):
+    def kill(fleet: Fleet, frame: Frame) -> None:
+        if isinstance(frame, Interval) and frame.phase == "drain":
+            fleet.agents[0].kill()
+
+    text = "select pg_sleep(3);"
+    plan = plan_for(local.endpoint(), text, clients=2, threads=2, seconds=1, interval_ns=10**8)
+    frames, running = shared("local*2", plan, log, kill, "continue")
+    assert [part.lost_at_s is None for part in running.workers()] == [False, True]
+    assert of_kind(Done, frames)[0].measured_ns == 10**9
 
 
 def test_what_fails_before_the_load_names_the_agent(local, log):

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from dbdyno.model.frame import FailureCount
 from dbdyno.run.invariants import CommitCounter
-from dbdyno.workloads.invariants import Committed
+from dbdyno.workloads.invariants import Committed, OnePerTransaction
 from tests.support.frames import counters, done, interval
 
 
@@ -40,6 +40,18 @@ def test_transactions_whose_end_was_not_seen_may_have_committed():
         ],
     )
     assert counter.committed(ended) == {"a": Committed(5, 5 + 1 + 2 + 3)}
+
+
+def test_nobody_knows_what_a_worker_that_was_lost_committed_last():
+    counter = CommitCounter(["a"])
+    counter.add(interval(ok=4))
+    bounds = counter.committed(done(), has_lost_worker=True)
+    assert bounds["a"].text == "at least 4"
+    law = OnePerTransaction("rows", "a")
+    assert law.broken({"rows": 5000}, bounds) is None
+    broken = law.broken({"rows": 3}, bounds)
+    assert broken is not None
+    assert broken.message == "rows grew by 3, but at least 4 transactions of a were committed"
 
 
 def test_so_may_those_of_the_warm_up_that_failed_after_it():

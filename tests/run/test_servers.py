@@ -183,7 +183,7 @@ def test_servers_that_all_take_writes_share_them(home, writes):
         assert any(doubt.startswith("partly elsewhere: ") for doubt in shared["doubts"])
         with once_it_works(other, other.kill):
             left = record_of(
-                dbdyno(writes, "--target", targets, "-c", "4", "-C", "--seed", "1", *SHORT)
+                dbdyno(writes, "--target", targets, "-c", "4", "-C", "-T", "15", *SHORT[2:])
             )
     first, second = left["servers"]
     assert second["connections_lost"] + second["connects_failed"] > 0

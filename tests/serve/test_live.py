@@ -335,8 +335,14 @@ def test_the_page_of_a_run_reads_without_scripts(served, database, visit):
         telemetry = page.locator("#telemetry")
         assert telemetry.get_by_role("heading", name="Telemetry").is_visible()
         assert not telemetry.get_by_role("table").first.is_visible()
-        telemetry.get_by_text("Unfold").click()
-        assert telemetry.get_by_role("table").first.is_visible()
+
+        def is_unfolded() -> bool:
+            """It is folded again when the page has loaded itself again meanwhile."""
+            if not telemetry.get_by_role("table").first.is_visible():
+                telemetry.get_by_text("Unfold").click()
+            return telemetry.get_by_role("table").first.is_visible()
+
+        wait_until(is_unfolded, "the telemetry")
 
 
 def test_streams_are_bounded(served, database):

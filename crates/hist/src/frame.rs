@@ -93,6 +93,7 @@ pub struct Hello {
     pub processors: u32,
     pub statements: Vec<StatementInfo>,
     pub warnings: Vec<String>,
+    pub counters: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -122,6 +122,8 @@ fn answer(outlet: &Outlet, question: u64, received: Nanos) {
 #[serde(rename_all = "snake_case")]
 enum Instruction {
     Stop,
+    /// End the load at an instant of this machine's clock.
+    StopAt(Nanos),
     /// All clients are connected, and whoever observes the server is ready: begin the load.
     Begin,
     /// Begin the load at an instant of this machine's clock.
@@ -174,7 +176,8 @@ impl Listener {
                 Ok(Instruction::BeginAt(start)) => {
                     self.run.get().inspect(|run| run.begin(Some(start)));
                 }
-                Ok(Instruction::Stop) | Err(_) => self.stop(),
+                Ok(Instruction::StopAt(end)) => self.stop(Some(end)),
+                Ok(Instruction::Stop) | Err(_) => self.stop(None),
             }
         }
         self.abandon("its input ended")
@@ -183,14 +186,14 @@ impl Listener {
     fn run_begins(&self, run: RunHandle) {
         let run = self.run.get_or_init(|| run);
         if self.stop_requested.load(Ordering::SeqCst) {
-            run.stop();
+            run.stop(None);
         }
     }
 
-    fn stop(&self) {
+    fn stop(&self, at: Option<Nanos>) {
         self.stop_requested.store(true, Ordering::SeqCst);
         if let Some(run) = self.run.get() {
-            run.stop();
+            run.stop(at);
         }
     }
 

@@ -64,8 +64,8 @@ impl Fleet {
         Ok(encoded(py, self.0.over(part).map_err(value_error)?))
     }
 
-    fn end<'py>(&mut self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
-        encoded(py, self.0.end())
+    fn end<'py>(&mut self, py: Python<'py>, counters: Vec<String>) -> Vec<Bound<'py, PyBytes>> {
+        encoded(py, self.0.end(&counters))
     }
 }
 

@@ -170,8 +170,11 @@ def starved_workers(run: Run, records: Sequence[WorkerRecord]) -> Iterator[str]:
             lines.names, lines.waited_s.tolist(), lines.measured_s.tolist(), strict=True
         )
     ]
-    typical = median(np.array(shares)) if shares else 0.0
-    for name, share, paused_s in zip(lines.names, shares, lines.paused_s.tolist(), strict=True):
+    for row, (name, share, paused_s) in enumerate(
+        zip(lines.names, shares, lines.paused_s.tolist(), strict=True)
+    ):
+        others = shares[:row] + shares[row + 1 :]
+        typical = median(np.array(others)) if others else 0.0
         if paused_s:
             yield (
                 f"worker paused: {name} itself stood still for {paused_s:.1f} s: it was stopped, "
@@ -180,6 +183,6 @@ def starved_workers(run: Run, records: Sequence[WorkerRecord]) -> Iterator[str]:
         elif share >= STARVED_MIN and share > STARVED_BEYOND * typical:
             yield (
                 f"worker starved: the threads of {name} were ready to run and had no CPU for "
-                f"{percent(share)} of the time, those of the median worker for {percent(typical)}: "
-                "its response times include that"
+                f"{percent(share)} of the time, those of the others for {percent(typical)} "
+                "(median): its response times include that"
             )

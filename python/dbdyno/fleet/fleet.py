@@ -62,7 +62,7 @@ class Fleet:
                     "dbdyno workers list shows each worker's command.",
                 ) from error
         self._await_greetings()
-        self.offsets = [best(offsets) for offsets in self._exchanges()]
+        self._compare_clocks()
 
     def known(self) -> Iterator[tuple[Agent, Greeting, Offset]]:
         """Yield each agent with what it said of itself, and how far its clock is ahead."""
@@ -100,6 +100,7 @@ class Fleet:
 
     def start(self, plan: Plan, log: IO[str]) -> RunningFleet:
         """Start the load; the agents begin it together."""
+        self._compare_clocks()  # they may have gone apart while data was loaded
         hands = dealt(self._thread_counts(plan.threads))
         masker = Masker(secrets_of(plan))
         for agent, hand in zip(self.agents, hands, strict=True):
@@ -134,12 +135,14 @@ class Fleet:
     def _refuse_out_of_reach(self, endpoint: Endpoint) -> None:
         own_boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         away = [agent.name for agent in self.agents if _greeting(agent).boot != own_boot]
-        if endpoint.address.is_on_this_host and away:
+        standbys = endpoint.standby_addresses or []
+        addresses = (endpoint.address, *endpoint.further_addresses, *standbys)
+        if away and any(address.is_on_this_host for address in addresses):
             raise DbdynoError(
                 "usage",
-                f"worker {away[0]} is on another host, and the server is reached by an address of "
+                f"worker {away[0]} is on another host, and a server is reached by an address of "
                 "this one alone",
-                "Name the server with --target by a host name that all workers know.",
+                "Name each server with --target by a host name that all workers know.",
             )
 
     def _refuse_fewer(self, count: int, asked: str, hint: str) -> None:
@@ -183,7 +186,7 @@ class Fleet:
             _refuse_other_build(agent, arrived.frame)
             waited.discard(agent)
 
-    def _exchanges(self) -> list[list[Offset]]:
+    def _compare_clocks(self) -> None:
         """Ask each agent for its clock, again and again: all at once, and each answer awaited."""
         found: list[list[Offset]] = [[] for _ in self.agents]
         for _ in range(EXCHANGES):
@@ -194,7 +197,7 @@ class Fleet:
                     offsets.append(agent.offsets.get(timeout=CLOCK_MAX_S))
                 except queue.Empty:
                     raise _no_agent(agent, "no answer to the question for its clock") from None
-        return found
+        self.offsets = [best(offsets) for offsets in found]
 
 
 @contextmanager

@@ -98,8 +98,11 @@ class RunningFleet:
         self._state = _State()
         self._silent: set[Agent] = set()
         self._sum: engine.Sum | None = None
+        self._counters: list[str] = []
         self._killed = threading.Event()
         self._stop_wanted = threading.Event()
+        self._telling = threading.Lock()
+        """Each learns first that it begins, then that it stops."""
 
     def __iter__(self) -> Iterator[_Out]:
         """Yield (bytes of the frame, frame); the load begins as that of one engine does."""
@@ -169,27 +172,37 @@ class RunningFleet:
             why_lost=part.why_lost,
         )
 
-    def _send_all(self, word: object) -> None:
-        for part in self._parts:
-            if not part.is_over:
-                part.agent.send(word)
-
     def _beat(self) -> None:
         if self._stop_wanted.is_set():
             self._stop_wanted.clear()
-            self._send_all("stop")
+            self._stop_all()
 
     def _fall_silent(self, agent: Agent) -> None:
         """An agent has fallen silent: its stream ends, which is the sign that it is lost."""
         self._silent.add(agent)
         agent.kill()
 
+    def _soon(self) -> int:
+        """Return an instant of which the slowest has certainly learned before."""
+        return (
+            time.monotonic_ns() + LEAD_NS + 2 * max(it.offset.round_trip_ns for it in self._parts)
+        )
+
     def _begin(self) -> None:
-        """Let all begin together, when the slowest has certainly learned of it."""
-        slowest_ns = max(part.offset.round_trip_ns for part in self._parts)
-        self._state.begin_ns = time.monotonic_ns() + LEAD_NS + 2 * slowest_ns
-        for part in self._parts:
-            part.agent.send({"begin_at": self._state.begin_ns + part.offset.offset_ns})
+        """Let all begin together."""
+        with self._telling:
+            self._state.begin_ns = self._soon()
+            for part in self._parts:
+                part.agent.send({"begin_at": self._state.begin_ns + part.offset.offset_ns})
+
+    def _stop_all(self) -> None:
+        """Let all stop together: else their last intervals would not be the same ones."""
+        with self._telling:
+            end_ns = self._soon()
+            for part in self._parts:
+                if not part.is_over:
+                    at = {"stop_at": end_ns + part.offset.offset_ns}
+                    part.agent.send(at if self._state.begin_ns else "stop")
 
     def _understood(self, part: _Part, arrived: Arrived) -> list[_Out]:
         """What a frame means for the whole; an agent whose frame means nothing is lost."""
@@ -222,9 +235,10 @@ class RunningFleet:
                 yield from _decoded(self._total.connected(number, arrived.raw))
             case Done() as done:
                 part.done, part.is_over = done, True
+                yield from self._begun()
                 if done.end in ("aborted", "stalled") and not self._state.stopped_by:
                     self._state.stopped_by = part
-                    self._send_all("stop")
+                    self._stop_all()
                 yield from _decoded(self._total.over(number))
             case frame:
                 yield from self._said(part, frame, shift)
@@ -254,7 +268,7 @@ class RunningFleet:
                 part.begun_late_ns = late_ns
             case Started():
                 part.started = said
-                frame = self._started()
+                yield from self._begun()
             case Failed():
                 part.failed = said
                 if not self._state.begin_ns:
@@ -271,6 +285,7 @@ class RunningFleet:
         if self._sum is None:  # others may be connected before the last one has said hello
             hands = [part.threads for part in self._parts]
             self._sum = engine.sum_of(self._plan, hands, len(first.statements))
+            self._counters = first.counters
         if len(hellos) < len(self._parts):
             return None
         warnings = [warning for hello in hellos for warning in hello.warnings]
@@ -285,25 +300,26 @@ class RunningFleet:
             workers=[part.agent.name for part in self._parts],
         )
 
-    def _started(self) -> Started | None:
-        """Return the beginning of all, by this host's clock, once the last one has begun.
+    def _begun(self) -> Iterator[_Out]:
+        """The beginning of all, by this host's clock, once, when the last one has begun.
 
         One that was lost is not waited for: it may be the last one.
         """
         started = [part.started for part in self._parts if part.started]
         is_known = all(part.started or part.is_over for part in self._parts)
         if self._state.has_begun or not started or not is_known:
-            return None
+            return
         self._state.has_begun = True
         first, begin_ns = started[0], self._state.begin_ns
         shift = begin_ns - first.monotonic_ns
         end_ns = first.measure_end_ns
-        return Started(
+        of_all = Started(
             monotonic_ns=begin_ns,
             unix_ns=time.time_ns() + begin_ns - time.monotonic_ns(),
             measure_begin_ns=first.measure_begin_ns + shift,
             measure_end_ns=None if end_ns is None else end_ns + shift,
         )
+        yield msgspec.msgpack.encode(of_all), of_all
 
     def _lose(self, part: _Part, why: str) -> Iterator[_Out]:
         """An agent has ended without an end of its load."""
@@ -330,11 +346,10 @@ class RunningFleet:
         text = f"worker {part.agent.name} was lost after {part.lost_at_s:.1f} s: {why}"
         note = Note(at_ns=time.monotonic_ns(), source="workers", text=text)
         yield msgspec.msgpack.encode(note), note
-        if (started := self._started()) is not None:
-            yield msgspec.msgpack.encode(started), started
+        yield from self._begun()
         if not self._goes_on_without and not self._state.stopped_by:
             self._state.stopped_by = part
-            self._send_all("stop")
+            self._stop_all()
         if self._sum is not None:
             yield from _decoded(self._total.over(part.agent.number))
 
@@ -342,7 +357,7 @@ class RunningFleet:
         """The last frames: the histograms, and the end of the whole."""
         if self._sum is None:
             return
-        for raw, frame in _decoded(self._sum.end()):
+        for raw, frame in _decoded(self._sum.end(self._counters)):
             if isinstance(frame, Done):
                 done = self._concluded(frame)
                 yield msgspec.msgpack.encode(done), done
@@ -353,14 +368,12 @@ class RunningFleet:
         """Return the totals with how the load ended, and what the engines say of themselves."""
         done = [part.done for part in self._parts if part.done]
         end, reason = self._how_it_ended(done)
-        names = done[0].counted if done else ()  # the same of all: those of the scripts
         return replace(
             totals,
             end=end,
             reason=reason,
             measured_ns=max(map(_measured_ns, self._parts)),
             unfinished_ages_ns=[age for each in done for age in each.unfinished_ages_ns],
-            counted={name: sum(each.counted[name] for each in done) for name in names},
             invalid_reasons=[
                 f"{reason} (worker {part.agent.name})"
                 for part in self._parts
@@ -395,7 +408,8 @@ def _measured_ns(part: _Part) -> int:
         return part.done.measured_ns
     if part.last is None or part.started is None:
         return 0
-    return max(0, part.last.end_ns - part.started.measure_begin_ns)
+    end_ns = min(part.last.end_ns, part.started.measure_end_ns or part.last.end_ns)
+    return max(0, end_ns - part.started.measure_begin_ns)
 
 
 def _decoded(frames: Iterable[bytes]) -> Iterator[_Out]:

@@ -69,7 +69,13 @@ class EndedRun:
         promise, failovers = self.ready.record.server["promise"], self.measured.failovers
         may_lose = any(one.loss_allowed_ms != 0 for one in failovers)
         violations = (
-            watch.violations(self.connected, done, level, may_lose=may_lose)
+            watch.violations(
+                self.connected,
+                done,
+                level,
+                may_lose=may_lose,
+                has_lost_worker=any(part.lost_at_s is not None for part in self.measured.workers),
+            )
             if watch and done
             else []
         )

@@ -19,7 +19,7 @@ from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.servers.base import Server
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.conditions import all_readings, told
-from dbdyno.workloads.invariants import Committed, Snapshot
+from dbdyno.workloads.invariants import UNBOUNDED, Committed, Snapshot
 from dbdyno.workloads.parameters import Values
 
 READ_EACH_NS = 60 * 10**9
@@ -48,7 +48,7 @@ class CommitCounter:
         for name, script in zip(self._committed_of, interval.scripts, strict=True):
             self._committed_of[name] += script.committed
 
-    def committed(self, done: Done) -> dict[str, Committed]:
+    def committed(self, done: Done, *, has_lost_worker: bool = False) -> dict[str, Committed]:
         """Return the bounds for each script."""
         # Begun in the warm-up and ended after it: counted in the total, but not for any script.
         unattributed = self._committed_total - sum(self._committed_of.values())
@@ -60,7 +60,10 @@ class CommitCounter:
             done.counters.unfinished + done.counters.left_open + self._failed_unmeasured + cut_off
         )
         return {
-            name: Committed(at_least=seen + certain, at_most=seen + unattributed + unseen)
+            name: Committed(
+                at_least=seen + certain,
+                at_most=UNBOUNDED if has_lost_worker else seen + unattributed + unseen,
+            )
             for name, seen in self._committed_of.items()
         }
 
@@ -146,7 +149,13 @@ class Watch:
             self.reader.take(interval)
 
     def violations(
-        self, connected: ConnectedServer, done: Done, level: str | None, *, may_lose: bool = False
+        self,
+        connected: ConnectedServer,
+        done: Done,
+        level: str | None,
+        *,
+        may_lose: bool = False,
+        has_lost_worker: bool = False,
     ) -> list[str]:
         """Return what the run violated, at its isolation level.
 
@@ -165,7 +174,7 @@ class Watch:
         else:
             readings = [*readings, last]
             self.read = [*after]
-            committed = self.commits.committed(done)
+            committed = self.commits.committed(done, has_lost_worker=has_lost_worker)
             violations = workload.verify(self.values, self.before, after, committed)
             (self.doubts if may_lose else found).extend(one.message for one in violations)
         by_id = all_readings(readings)

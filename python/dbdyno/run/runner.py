@@ -328,8 +328,9 @@ def _refuse_not_begun(plan: Plan, measured: Measured) -> None:
         raise DbdynoError("script", silence_reason(plan), "")
     if measured.failed is not None:
         raise DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
+    why = f": {measured.done.reason}" if measured.done and measured.done.reason else ""
     raise DbdynoError(
         "engine_ended",
-        "the engine ended before the load began",
+        f"the engine ended before the load began{why}",
         "Run dbdyno doctor to check this host.",
     )

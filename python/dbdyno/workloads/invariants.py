@@ -10,12 +10,15 @@ from typing import Protocol
 
 from msgspec import Struct
 
+UNBOUNDED = 2**62
+"""More than there can be: of a worker that was lost, nobody knows what it committed last."""
+
 
 class Committed(Struct, frozen=True):
     """How many of a script's transactions the server has committed, warm-up included.
 
     The difference between the two are those whose end was not seen: unfinished, or lost with a
-    connection.
+    connection, or with a worker.
     """
 
     at_least: int
@@ -24,6 +27,8 @@ class Committed(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Return the number, or its bounds."""
+        if self.at_most >= UNBOUNDED:
+            return f"at least {self.at_least}"
         is_known = self.at_least == self.at_most
         return str(self.at_least) if is_known else f"{self.at_least} to {self.at_most}"
 
@@ -155,7 +160,6 @@ class Bounded(_OfOne, frozen=True):
     ) -> Violation | None:
         """Return a violation if these transactions cannot have caused the change."""
         bounds = committed[self.script]
-        transactions = bounds.at_most
         # The minimum must be reached by the certain ones, the maximum may be reached by all.
         least = min(self.least * bounds.at_least, self.least * bounds.at_most)
         most = max(self.most * bounds.at_least, self.most * bounds.at_most)
@@ -163,7 +167,7 @@ class Bounded(_OfOne, frozen=True):
             return None
         return Violation(
             "bounded",
-            f"{self.name} changed by {change[self.name]:+}, which {transactions} transactions of "
+            f"{self.name} changed by {change[self.name]:+}, which {bounds.text} transactions of "
             f"{self.script} cannot have done",
         )
 

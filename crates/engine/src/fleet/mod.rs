@@ -163,10 +163,12 @@ impl Fleet {
     }
 
     /// The last frames: the histograms since the last window, and the totals of the run, in which
-    /// how it ended, how long it was and what the parts say of themselves is left out.
-    pub fn end(&mut self) -> Vec<Frame> {
+    /// how it ended, how long it was and what the parts say of themselves is left out. The scripts
+    /// have counters of these names.
+    pub fn end(&mut self, counters: &[String]) -> Vec<Frame> {
         let window = self.collector.last_window(self.last_end).map(Frame::Window);
-        let done = self.collector.done("", String::new(), Nanos::ZERO, Vec::new());
+        let mut done = self.collector.done("", String::new(), Nanos::ZERO, Vec::new());
+        done.counted = self.collector.counted(counters);
         window.into_iter().chain([Frame::Done(Box::new(done))]).collect()
     }
 

@@ -45,7 +45,7 @@ fn percentiles_of_the_whole_are_those_of_all_samples() {
     assert_eq!(whole.scripts[0].response, all.distribution());
     assert_eq!((whole.begin_ns, whole.counters.ok), (1_000_000_000, 1000));
     assert_eq!((whole.engine.cpu_us, whole.engine.paused_us), (200, 3000));
-    let frames = fleet.end();
+    let frames = fleet.end(&[]);
     let [Frame::Window(window), Frame::Done(done)] = &frames[..] else { panic!("{frames:?}") };
     let expected = bars(&all.serialize());
     assert_eq!(bars(&done.response), expected);
@@ -92,7 +92,9 @@ fn each_statement_has_the_samples_of_all_parts_in_each_interval() {
         }
     }
     assert_eq!(whole.len(), 3);
-    let Some(Frame::Window(window)) = fleet.end().into_iter().next() else { panic!("no window") };
+    let Some(Frame::Window(window)) = fleet.end(&[]).into_iter().next() else {
+        panic!("no window")
+    };
     for statement in statements {
         let mut each = (0..3).flat_map(|second| {
             [0, 1].into_iter().flat_map(move |part| took(part, second, statement))

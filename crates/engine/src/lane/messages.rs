@@ -55,8 +55,8 @@ pub(crate) enum Report {
     CancelFailed(u32, ServerError),
     /// The caller is ready for the load to begin, at this instant or as soon as it can.
     Begin(Option<Nanos>),
-    /// The caller wants the run to end.
-    Stop,
+    /// The caller wants the run to end, at this instant or as soon as it can.
+    Stop(Option<Nanos>),
     /// The caller is gone, as far as can be seen, for this reason.
     Abandon(String),
     /// Which task serves which session of the server, as the caller has found out.

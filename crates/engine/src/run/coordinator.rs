@@ -117,7 +117,7 @@ impl<'a> Coordinator<'a> {
             Report::Outage(event) => emit(sink, &outage_frame(event)),
             Report::Hopeless(hopeless) => {
                 self.aggregator.hopeless.get_or_insert(self.hopeless_message(&hopeless));
-                self.end_soon();
+                self.end_at(soon());
                 Ok(())
             }
             Report::Over(thread, end) => self.lane_over(thread, *end, sink),
@@ -125,9 +125,9 @@ impl<'a> Coordinator<'a> {
                 self.aggregator.cancel_failed(thread, why);
                 Ok(())
             }
-            Report::Stop => {
+            Report::Stop(at) => {
                 self.aggregator.interrupted = true;
-                self.end_soon();
+                self.end_at(at.unwrap_or_else(soon));
                 Ok(())
             }
             Report::Abandon(why) => {
@@ -182,7 +182,7 @@ impl<'a> Coordinator<'a> {
     ) -> Result<(), EngineError> {
         self.fail_early(&end)?;
         if end.broken.is_some() {
-            self.end_soon();
+            self.end_at(soon());
         }
         self.aggregator.over(thread, end);
         self.emit_intervals(sink)
@@ -209,7 +209,7 @@ impl<'a> Coordinator<'a> {
         // The engine holds a sender itself, so the channel never closes before its end.
         let reports = &self.engine.reports.1;
         if self.timeline.is_none() {
-            return Some(reports.recv().unwrap_or(Report::Stop));
+            return Some(reports.recv().unwrap_or(Report::Stop(None)));
         }
         let next_check = self.colocation.as_ref().map_or(Nanos::MAX, Colocation::next_check);
         let begin = clock::now();
@@ -263,9 +263,8 @@ impl<'a> Coordinator<'a> {
         hopeless_message(script, statement.as_ref(), &hopeless.error)
     }
 
-    /// Ends the run as soon as every lane can have received the message, unless it ends sooner.
-    fn end_soon(&mut self) {
-        let at = clock::now() + LEAD_TIME;
+    /// Ends the run at this instant, unless it ends sooner.
+    fn end_at(&mut self, at: Nanos) {
         if let Some(timeline) = &mut self.timeline {
             timeline.stop_at(at);
         }
@@ -329,7 +328,7 @@ impl<'a> Coordinator<'a> {
         if !all_connected || self.timeline.is_some() || self.aggregator.interrupted {
             return Ok(());
         }
-        let start = at.unwrap_or_else(|| clock::now() + LEAD_TIME);
+        let start = at.unwrap_or_else(soon);
         let timeline = Timeline::new(&self.engine.plan, start);
         self.send_to_lanes(|| Message::Start(timeline.clone()));
         self.aggregator.load_begins();
@@ -380,6 +379,11 @@ impl<'a> Coordinator<'a> {
         }
         Ok(())
     }
+}
+
+/// An instant that every lane learns of before.
+fn soon() -> Nanos {
+    clock::now() + LEAD_TIME
 }
 
 fn outage_frame(event: OutageEvent) -> Frame {

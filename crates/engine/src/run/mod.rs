@@ -55,9 +55,10 @@ impl RunHandle {
         let _ = self.0.send(Report::Abandon(why.into()));
     }
 
-    /// Ends the run now: nothing new is started, and transactions in flight get a grace period.
-    pub fn stop(&self) {
-        let _ = self.0.send(Report::Stop);
+    /// Ends the run, at an instant of the machine's monotonic clock, or else as soon as all threads
+    /// know: nothing new is started then, and transactions in flight get a grace period.
+    pub fn stop(&self, at: Option<Nanos>) {
+        let _ = self.0.send(Report::Stop(at));
     }
 
     /// Sets which task of this machine serves each of the server's sessions, by their numbers. Not
@@ -166,6 +167,7 @@ impl Engine {
                 })
                 .collect(),
             warnings: self.warnings.iter().map(ToString::to_string).collect(),
+            counters: self.program.counters().to_vec(),
         }
     }
 }

@@ -22,7 +22,10 @@ LEVEL_SHARE = 0.9
 def loses_too_much(failover: FailoverRecord) -> bool:
     """Whether commits were lost that the settings do not allow to be lost."""
     lost_ms, allowed_ms = failover.lost_ms, failover.loss_allowed_ms
-    return lost_ms is not None and allowed_ms is not None and lost_ms > allowed_ms
+    if lost_ms is None or allowed_ms is None:
+        return False
+    # Where none may be, one that was acknowledged in the last moment is one, too.
+    return allowed_ms == 0 or lost_ms > allowed_ms
 
 
 def with_recovery(run: Run, failovers: Sequence[FailoverRecord]) -> list[FailoverRecord]:
@@ -37,8 +40,9 @@ def with_recovery(run: Run, failovers: Sequence[FailoverRecord]) -> list[Failove
         before = (begins_s >= max(settled_s, one.at_s - LEVEL_S)) & (ends_s <= one.at_s)
         if before.any():
             level_tps = float(np.average(measured.tps[before], weights=measured.seconds[before]))
-            commits_s = one.at_s + (one.first_commit_ms or one.first_error_ms or 0) / 1e3
-            after = (ends_s > commits_s) & (ends_s <= until_s)
+            is_back = one.first_error_ms is None or one.first_commit_ms is not None
+            commits_s = one.at_s + (one.first_commit_ms or 0) / 1e3
+            after = is_back & (ends_s > commits_s) & (ends_s <= until_s)
             regained = after & (measured.tps >= LEVEL_SHARE * level_tps)
             if regained.any():
                 level_90_ms = float(ends_s[regained][0] - one.at_s) * 1e3

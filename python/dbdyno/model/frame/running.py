@@ -42,6 +42,8 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
     """How many CPUs its threads can use at once: at most those that this process may use."""
     statements: list[StatementInfo]
     warnings: list[str]
+    counters: list[str] = []
+    """The names of what the scripts count."""
     further_pids: list[int] = []
     """Processes of other engines on this host that share the load."""
     workers: list[str] = []

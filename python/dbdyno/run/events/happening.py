@@ -117,7 +117,8 @@ class Happenings:
                     first_commit_ms=commit_ns and (commit_ns - one.begin_ns) / 1e6,
                     acknowledged=len(_within(seen.acknowledged_ns, before_ns[0], at_ns)),
                     lost=None if lost_ns is None else len(lost_ns),
-                    lost_ms=(at_ns - lost_ns[0]) / 1e6 if lost_ns else None,
+                    # Others may still be acknowledged when one has seen the first error.
+                    lost_ms=max(0.0, (at_ns - lost_ns[0]) / 1e6) if lost_ns else None,
                     loss_allowed_ms=None if math.isinf(allowed_ms) else allowed_ms,
                 )
             )
@@ -159,7 +160,7 @@ class Happenings:
                 raise DbdynoError("event", f"{failure.how}{said and f': {said}'}")
         elif event.action == "cut":
             assert self._way
-            self._way.cut(event.cut_ns)
+            self._way.cut(event.cut_ns, self._over)
         else:
             assert isinstance(self.server, PrivateServer)
             if event.action == "restart":

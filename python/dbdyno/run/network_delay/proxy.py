@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import select
 import socket
 import sys
@@ -110,7 +111,11 @@ class Wire:
             return
         is_unix = isinstance(to, str)
         family = socket.AF_INET6 if ":" in to[0] else socket.AF_INET
-        far = socket.socket(socket.AF_UNIX if is_unix else family)
+        try:
+            far = socket.socket(socket.AF_UNIX if is_unix else family)
+        except OSError:  # it has no further files
+            near.close()
+            return
         try:
             if is_unix:  # it does not wait for the server, unless its queue is full
                 far.connect(to)
@@ -193,6 +198,9 @@ def main(order: dict[str, Any]) -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(_SET_NAME, NAME)
     libc.prctl(_SET_TIMER_SLACK, 1)
+    # A connection has two files.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     wire = Wire(order["half_ns"])
     for number, to in order["routes"]:
         wire.route(socket.socket(fileno=number), to)

@@ -55,10 +55,10 @@ class SlowWay:
         """Return the same endpoint by this way."""
         return replace(endpoint, address=self.address)
 
-    def cut(self, span_ns: int) -> None:
-        """Break all connections, and have no new ones for this time."""
+    def cut(self, span_ns: int, over: threading.Event) -> None:
+        """Break all connections, and have no new ones for this time, or until it is over."""
         self._order({"cut_ns": span_ns})
-        time.sleep(span_ns / 1e9)
+        over.wait(span_ns / 1e9)
 
     def lead_to(self, endpoint: Endpoint) -> None:
         """Break all connections; new ones lead to this server, which stands for the first."""

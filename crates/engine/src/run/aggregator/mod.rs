@@ -171,9 +171,7 @@ impl Aggregator {
         let ages = self.ends().flat_map(|end| end.worker.unfinished_ages.clone()).collect();
         let mut done = self.collector.done(end, reason, measured, ages);
         done.clients_moved = self.clients_moved;
-        // What no transaction has counted was counted as often: never.
-        let counted = self.collector.counted().iter().copied().chain(std::iter::repeat(0));
-        done.counted = counters.iter().cloned().zip(counted).collect();
+        done.counted = self.collector.counted(counters);
         done.invalid_reasons = invalid_reasons(&OwnWork {
             open_loop: matches!(plan.arrivals, Arrivals::Open { .. }),
             broke_off: matches!(end, "aborted" | "stalled"),
