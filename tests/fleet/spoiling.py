@@ -2,7 +2,8 @@
 
 With the name of a kind of frame, all bytes in these are rubbish; with ``endless`` before that name,
 the first one is said again and again. With ``early``, it is connected before it says hello; with
-``ahead``, its intervals are of an hour later; with ``other``, it is of another architecture, and so
+``ahead``, its intervals are of an hour later; with ``more``, it has done more transactions than it
+has begun; with ``other``, it is of another architecture, and so
 of another build.
 """
 
@@ -43,6 +44,8 @@ def main(how: str, endless: str = "") -> None:
                 frame |= {"architecture": "s390x", "build": "0123456789abcdef"}
             if frame["kind"] == "part_interval" and how == "ahead":
                 frame |= {name: frame[name] + HOUR_NS for name in ("begin_ns", "end_ns")}
+            if frame["kind"] == "part_interval" and how == "more":
+                frame["tally"]["counters"]["ok"] += 10**6
             say(frame)
             while frame["kind"] == endless:
                 say(frame)

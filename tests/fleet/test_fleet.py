@@ -248,6 +248,19 @@ def test_one_that_is_connected_before_it_says_hello_is_lost_by_name(local, log):
     assert "worker exec-1 was lost before the load began: it sent what no" in failed.message
 
 
+def test_one_that_contradicts_itself_is_lost_and_the_others_are_right(local, log):
+    plan = plan_for(
+        local.endpoint(), "select 1;", clients=2, threads=2, seconds=2, interval_ns=200_000_000
+    )
+    frames, running = shared(spoiling("more"), plan, log, on_lost="continue")
+    (done,) = of_kind(Done, frames)
+    assert done.end == "complete"
+    assert_identities(done.counters)
+    first, second = running.workers()
+    assert "started = ok + failed + in_flight + unfinished does not hold" in first.why_lost
+    assert (second.lost_at_s, second.transactions) == (None, done.counters.ok)
+
+
 @pytest.mark.parametrize("kind", ["greeting", "clock"])
 def test_one_that_says_the_same_for_ever_is_refused_by_name(kind):
     """Also if another one says nothing at all."""

@@ -57,12 +57,20 @@ def test_each_of_two_outages_is_reported():
 
 def test_one_that_does_not_end():
     expected = reported(begun(1), begun(1), interval(1), known(1, None), known(1, None))
-    assert expected == [LOST, "-", "8 connections lost, and not restored when the run ended"]
+    assert expected == [LOST, "-", "8 connections lost, and not restored"]
+
+
+def test_what_a_lost_worker_does_not_restore_ends_with_the_others():
+    first = [begun(1), begun(1), known(1, None, lost=1), known(1, 2), interval(3), interval(4)]
+    other = [begun(7), known(7, 7.5), interval(7), interval(8)]
+    ended = "5 connections lost, 1 of them not restored"
+    again = "reconnected after 0.5 s: 4 connections lost"
+    assert reported(*first, *other) == [LOST, ended, LOST, again, "-"]
 
 
 def test_a_restored_connection_is_not_reported_as_missing():
     frames = [begun(1), begun(1), known(1, 1.2), known(1, 1.3), begun(1.5), known(1.5, None, 1)]
-    expected = "9 connections lost, 1 of them not restored when the run ended"
+    expected = "9 connections lost, 1 of them not restored"
     assert reported(*frames) == [LOST, "-", expected]
 
 

@@ -58,7 +58,16 @@ class _Part:
     failed: Failed | None = None
     lost_at_s: float | None = None
     why_lost: str = ""
+    outages: list[OutageBegun] = field(default_factory=list)
+    """Those of its threads that have not ended, by our clock."""
     is_over: bool = False
+
+    def note_outage(self, frame: Frame) -> None:
+        """Note whether a thread of it has lost its connections, or has them again."""
+        if isinstance(frame, OutageBegun):
+            self.outages.append(frame)
+        elif isinstance(frame, Outage) and self.outages:
+            self.outages.pop()
 
 
 @dataclass
@@ -210,7 +219,13 @@ class RunningFleet:
             return list(self._take(part, arrived))
         except ValueError as error:
             part.agent.kill()
-            return list(self._lose(part, f"it sent what no agent does: {error}"))
+            why = f"it sent what no agent does: {error}"
+        try:
+            return list(self._lose(part, why))
+        except ValueError as error:  # what others have sent cannot be added up without it, either
+            message = f"what the workers sent cannot be added up: {error}"
+            failed = Failed(code="worker", message=message, hint="")
+            return [(msgspec.msgpack.encode(failed), failed)]
 
     def _take(self, part: _Part, arrived: Arrived) -> Iterator[_Out]:
         while not part.agent.offsets.empty():
@@ -275,6 +290,7 @@ class RunningFleet:
                     frame = replace(said, message=f"worker {part.agent.name}: {said.message}")
             case _:
                 frame = _by_our_clock(part.agent.name, said, shift)
+                part.note_outage(frame)
         if frame is not None:
             yield msgspec.msgpack.encode(frame), frame
 
@@ -346,6 +362,9 @@ class RunningFleet:
         text = f"worker {part.agent.name} was lost after {part.lost_at_s:.1f} s: {why}"
         note = Note(at_ns=time.monotonic_ns(), source="workers", text=text)
         yield msgspec.msgpack.encode(note), note
+        for begun in part.outages:  # which its threads cannot end any more; one is known of
+            outage = Outage(begun.at_ns, None, 1, begun.message)
+            yield msgspec.msgpack.encode(outage), outage
         yield from self._begun()
         if not self._goes_on_without and not self._state.stopped_by:
             self._state.stopped_by = part

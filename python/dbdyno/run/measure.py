@@ -212,8 +212,10 @@ class OutageReporter:
                 pass
 
     def _is_quiet(self, now_ns: int) -> bool:
-        """Whether all threads have their connections again, for long enough."""
-        ends_ns = [now_ns if outage.end_ns is None else outage.end_ns for outage in self._outages]
+        """Whether all threads have their connections again, or are lost, for long enough."""
+        ends_ns = [
+            outage.begin_ns if outage.end_ns is None else outage.end_ns for outage in self._outages
+        ]
         return bool(ends_ns) and not self._threads and now_ns - max(ends_ns) >= QUIET_NS
 
     def _finish(self) -> None:
@@ -230,7 +232,7 @@ def _summary(outages: Sequence[Outage]) -> str:
     missing = sum(outage.connections_lost for outage in outages if outage.end_ns is None)
     if missing:
         who = "and" if missing == lost else f"{missing} of them"
-        return f"{counted(lost, 'connection')} lost, {who} not restored when the run ended"
+        return f"{counted(lost, 'connection')} lost, {who} not restored"
     begin_ns = min(outage.begin_ns for outage in outages)
     end_ns = max(outage.end_ns for outage in outages if outage.end_ns is not None)
     away = seconds((end_ns - begin_ns) / 1e9)

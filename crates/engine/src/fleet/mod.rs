@@ -44,11 +44,14 @@ struct Summary {
     used: EngineUse,
 }
 
-/// How many reports of each kind have come from a part.
+/// How many reports of each kind have come from a part, and what these add up to: it is lost if it
+/// contradicts itself, and not the one whose report makes the interval whole.
 #[derive(Debug, Default)]
-struct Paces {
+struct Reported {
     intervals: Pace<(Nanos, u8)>,
     instants: Pace<Nanos>,
+    failures: u64,
+    responses: u64,
 }
 
 /// Adds up the reports of the parts of a run.
@@ -58,7 +61,7 @@ pub struct Fleet {
     clients: Vec<Vec<u32>>,
     connected: Vec<Option<PartConnected>>,
     shape: Shape,
-    paces: Vec<Paces>,
+    reported: Vec<Reported>,
     parts: Parts<Summary>,
     snapshots: Snapshots,
     collector: Collector,
@@ -77,7 +80,7 @@ impl Fleet {
             clients: threads.iter().map(clients_of).collect(),
             connected: threads.iter().map(|_| None).collect(),
             shape,
-            paces: threads.iter().map(|_| Paces::default()).collect(),
+            reported: threads.iter().map(|_| Reported::default()).collect(),
             parts: Parts::new(shape, threads.len()),
             snapshots: Snapshots::new(plan.clients, threads.len()),
             collector: Collector::new(shape, duration),
@@ -107,13 +110,19 @@ impl Fleet {
         // Beside those of a length, one is cut short wherever a stage or a phase ends.
         let cut = 2 * self.plan.stages.len() as u64;
         let key = (begin, phase as u8);
-        self.paces[part].intervals.take(arrival, key, end, self.plan.interval_ns, cut)?;
+        let reported = &mut self.reported[part];
+        reported.intervals.take(arrival, key, end, self.plan.interval_ns, cut)?;
         let tally = &mut interval.tally;
         if tally.scripts.len() != self.shape.scripts
             || tally.statements.len() != self.shape.statements
         {
             return Err("numbers of other scripts and statements".into());
         }
+        if phase != Phase::Warmup {
+            reported.failures += tally.failures.values().map(|one| one.count).sum::<u64>();
+            reported.responses += tally.scripts.iter().map(|one| one.response.count()).sum::<u64>();
+        }
+        tally.counters.check(reported.failures, reported.responses)?;
         for slow in &mut tally.slowest {
             for instant in [&mut slow.due, &mut slow.sent, &mut slow.done] {
                 *instant = arrival.shifted(instant.0);
@@ -141,7 +150,7 @@ impl Fleet {
     ) -> Result<Vec<Frame>, String> {
         let at = arrival.shifted(activity.at_ns);
         let step = self.plan.activity_interval_ns.unwrap_or(Nanos::MAX);
-        self.paces[part].instants.take(arrival, at, at, step, 0)?;
+        self.reported[part].instants.take(arrival, at, at, step, 0)?;
         let own = |&client: &u32| {
             let place = client as usize;
             let doing = activity.statements.get(2 * place..2 * place + 2)?;

@@ -127,9 +127,12 @@ fn what_a_lost_part_counted_stays_counted() {
 #[test]
 fn counters_that_contradict_each_other_are_refused() {
     let mut fleet = fleet();
-    fleet.interval(0, after_a_minute(0), interval("measure", [0, 1000], &[5], 2)).unwrap();
-    let refused = fleet.interval(1, after_a_minute(0), interval("measure", [0, 1000], &[5], 1));
-    assert!(refused.unwrap_err().contains("count(response) = ok"));
+    let refused = fleet.interval(0, after_a_minute(0), interval("measure", [0, 1000], &[5], 2));
+    assert!(refused.unwrap_err().contains("count(response) = ok"), "and not the other part's");
+    fleet.interval(1, after_a_minute(0), interval("measure", [0, 1000], &[5], 1)).unwrap();
+    let frames = fleet.over(0).unwrap();
+    let [Frame::Interval(whole)] = &frames[..] else { panic!("{frames:?}") };
+    assert_eq!((whole.counters.ok, whole.scripts[0].response.count), (1, 1));
     assert!(fleet.interval(0, after_a_minute(0), interval("holidays", [0, 1], &[], 0)).is_err());
 }
 
