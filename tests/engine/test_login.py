@@ -166,4 +166,4 @@ def test_the_engine_sends_hello_before_it_connects(server, log):
 
     result = run(plan_for(server.endpoint(user="shut"), "select 1;"), log)
     assert result.one(Hello).threads == 2
-    assert "lets them in from this host (PostgreSQL: pg_hba.conf" in result.failed.hint
+    assert "lets them in from where the load runs (PostgreSQL: pg_hba.conf" in result.failed.hint

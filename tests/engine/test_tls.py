@@ -107,7 +107,7 @@ def test_a_client_certificate_logs_in(server, certificates, greeting, refused):
     without = server.endpoint(**address, tls=tls(certificates, "verify-full"))
     failed = refused(plan_for(without, "select 1;"))
     assert failed.message == "connection requires a valid client certificate"
-    assert failed.hint.startswith("check user and client's certificate, and that the server lets")
+    assert failed.hint.startswith("check user and password, or the client's certificate, and that")
 
 
 def test_a_server_without_tls(local, certificates, greeting, refused):

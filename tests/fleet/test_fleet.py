@@ -351,8 +351,8 @@ def test_an_hour_between_clocks_makes_no_difference(local, log, tmp_path):
         assert 0 < interval.end_ns - interval.begin_ns < 2e9
 
 
-def test_an_early_end_is_that_of_all(local, log):
-    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=60)
+def stopped(plan: Plan, log: IO[str]) -> list[Frame]:
+    """Stop a load as soon as it has begun."""
     with begun("local*2") as fleet:
         running = fleet.start(fleet.shared(plan, 2), log)
         frames = []
@@ -360,6 +360,11 @@ def test_an_early_end_is_that_of_all(local, log):
             frames.append(frame)
             if isinstance(frame, Started):
                 running.stop()
+    return frames
+
+
+def test_an_early_end_is_that_of_all(local, log):
+    frames = stopped(plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=60), log)
     (done,) = of_kind(Done, frames)
     assert (done.end, done.counters.in_flight) == ("interrupted", 0)
 
@@ -368,13 +373,7 @@ def test_they_stop_at_one_instant(local, log):
     """The intervals after it are those of both, and come while the last transactions end."""
     text = "select pg_sleep(1.5);"
     plan = plan_for(local.endpoint(), text, clients=2, threads=2, seconds=60, interval_ns=10**8)
-    with begun("local*2") as fleet:
-        running = fleet.start(fleet.shared(plan, 2), log)
-        frames = []
-        for _, frame in running:
-            frames.append(frame)
-            if isinstance(frame, Started):
-                running.stop()
+    frames = stopped(plan, log)
     drained = [one for one in of_kind(Interval, frames) if one.phase == "drain"]
     assert len(drained) > 5
     assert {len(one.workers) for one in drained[:-1]} == {2}

@@ -44,6 +44,19 @@ def pair(request) -> Iterator[tuple[PrivateServer, PrivateServer]]:
         yield server, server.standbys[0]
 
 
+@contextmanager
+def two_that_take_writes() -> Iterator[tuple[PrivateServer, PrivateServer]]:
+    """Two servers that know nothing of each other, each with a table of its own."""
+    with (
+        start_private(parse_spec("postgres"), connections=30) as one,
+        start_private(parse_spec("postgres"), connections=30) as other,
+    ):
+        for server in (one, other):
+            with server.connect() as connection:
+                connection.execute("create table counted (client integer)")
+        yield one, other
+
+
 def transactions_of(record: dict[str, Any]) -> list[int]:
     return [one["transactions"] for one in record["servers"]]
 
@@ -169,13 +182,7 @@ def _common_user(primary: PrivateServer) -> str:
 
 def test_servers_that_all_take_writes_share_them(home, writes):
     """One of two is killed: those that were there go on at the other."""
-    with (
-        start_private(parse_spec("postgres"), connections=30) as one,
-        start_private(parse_spec("postgres"), connections=30) as other,
-    ):
-        for server in (one, other):
-            with server.connect() as connection:
-                connection.execute("create table counted (client integer)")
+    with two_that_take_writes() as (one, other):
         targets = f"{one.url},{other.url}"
         shared = record_of(dbdyno(writes, "--target", targets, "-c", "4", *SHORT))
         assert min(transactions_of(shared)) > 50

@@ -11,11 +11,10 @@ from contextlib import closing, contextmanager
 
 from dbdyno.serve.listening import CONNECTIONS_MAX
 from dbdyno.serve.live import STREAMS_MAX
-from dbdyno.servers.private import start_private
-from dbdyno.servers.spec import parse_spec
 from dbdyno.store.listing import run_folders
 from tests.fleet.test_runs import agents_of
 from tests.run.test_end_to_end import begin
+from tests.run.test_servers import WRITES, two_that_take_writes
 from tests.serve.conftest import Served
 from tests.support.patience import PATIENCE_S, wait_until
 
@@ -259,14 +258,8 @@ def test_the_page_shows_each_worker_and_where_one_was_lost(served, database, vis
 
 def test_the_page_shows_how_the_load_moves_to_another_server(served, tmp_path, visit, axe):
     script = tmp_path / "writes.sql"
-    script.write_text("insert into counted (client) values (:client_id);\n")
-    with (
-        start_private(parse_spec("postgres"), connections=30) as gone,
-        start_private(parse_spec("postgres"), connections=30) as left,
-    ):
-        for server in (gone, left):
-            with server.connect() as connection:
-                connection.execute("create table counted (client integer)")
+    script.write_text(WRITES)
+    with two_that_take_writes() as (gone, left):
         targets = ("--target", f"{gone.url},{left.url}", "--max-failures", "100%")
         with begun("run", script, "-c", "4", "--think", "20ms", "-T", "600", *targets) as (_, name):
             pages = [visit(served.url, *size) for size in ((1440, "light"), (390, "dark"))]

@@ -50,8 +50,9 @@ impl EngineError {
                 "install the database's ODBC driver; odbcinst -q -d lists the installed ones"
             }
             (_, "28000" | "1130") => {
-                "check user and client's certificate, and that the server lets them in from this host \
-                 (PostgreSQL: pg_hba.conf; MySQL and MariaDB: 'user'@'host')"
+                "check user and password, or the client's certificate, and that the server lets \
+                 them in from where the load runs (PostgreSQL: pg_hba.conf; MySQL and MariaDB: \
+                 'user'@'host')"
             }
             (FailureClass::Permission, _) => "check user and password, or the client's certificate",
             (FailureClass::Protocol, _) => match protocol {

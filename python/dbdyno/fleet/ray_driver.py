@@ -62,9 +62,8 @@ class Refused(Exception):  # noqa: N818 - it is an answer
 
 def connect(address: str) -> None:
     """Connect to the cluster; the package goes to the nodes that will have an agent."""
-    named = (
-        os.environ.get("RAY_ADDRESS", "") if address == "auto" else address.removeprefix("ray://")
-    )
+    named = os.environ.get("RAY_ADDRESS", "") if address == "auto" else address
+    named = named.removeprefix("ray://")
     try:
         if HOST_AND_PORT.fullmatch(named):
             own_address(named)  # Ray would try for half a minute, and not name what it tried
@@ -97,7 +96,12 @@ def refuse_strangers(nodes: Sequence[dict[str, Any]]) -> None:
     """
     if all(ipaddress.ip_address(node["NodeManagerAddress"]).is_loopback for node in nodes):
         return
-    (head,) = (node for node in nodes if HEAD in node["Resources"])
+    head = next((node for node in nodes if HEAD in node["Resources"]), None)
+    if head is None:
+        raise Refused(
+            "the head of Ray's cluster has no node, which could say whether it asks for a token",
+            "ray status shows the nodes; ray start --head starts one, with --num-cpus=0.",
+        )
     mode_of: Any = ray.remote(num_cpus=0)(os.getenv)
     on_head = NodeAffinitySchedulingStrategy(head["NodeID"], soft=False)
     asked = mode_of.options(scheduling_strategy=on_head).remote("RAY_AUTH_MODE", "")
