@@ -402,6 +402,16 @@ def test_the_measured_time_of_one_that_is_lost_at_the_end_is_that_of_all(local, 
     assert of_kind(Done, frames)[0].measured_ns == 10**9
 
 
+def test_one_that_is_lost_before_the_load_is_told_with_the_reason(local, log):
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2)
+    with begun("local*2") as fleet:
+        fleet.agents[1].kill()  # while data is loaded, say
+        *_, (_, failed) = fleet.start(fleet.shared(plan, 2), log)
+    assert isinstance(failed, Failed)
+    why = "its process was killed by SIGKILL"
+    assert failed.message == f"worker local-2 was lost before the load began: {why}"
+
+
 def test_what_fails_before_the_load_names_the_agent(local, log):
     nobody = msgspec.structs.replace(local.endpoint(), user="nobody_at_all")
     frames, _ = shared("local*2", plan_for(nobody, "select 1;", clients=2, threads=2), log)

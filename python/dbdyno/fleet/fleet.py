@@ -8,7 +8,7 @@ import queue
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -100,7 +100,10 @@ class Fleet:
 
     def start(self, plan: Plan, log: IO[str]) -> RunningFleet:
         """Start the load; the agents begin it together."""
-        self._compare_clocks()  # they may have gone apart while data was loaded
+        # They may have gone apart while data was loaded. An agent that was lost meanwhile is told
+        # by its name and reason as soon as the load waits for it.
+        with suppress(DbdynoError):
+            self._compare_clocks()
         hands = dealt(self._thread_counts(plan.threads))
         masker = Masker(secrets_of(plan))
         for agent, hand in zip(self.agents, hands, strict=True):

@@ -219,13 +219,7 @@ class RunningFleet:
             return list(self._take(part, arrived))
         except ValueError as error:
             part.agent.kill()
-            why = f"it sent what no agent does: {error}"
-        try:
-            return list(self._lose(part, why))
-        except ValueError as error:  # what others have sent cannot be added up without it, either
-            message = f"what the workers sent cannot be added up: {error}"
-            failed = Failed(code="worker", message=message, hint="")
-            return [(msgspec.msgpack.encode(failed), failed)]
+            return list(self._lose(part, f"it sent what no agent does: {error}"))
 
     def _take(self, part: _Part, arrived: Arrived) -> Iterator[_Out]:
         while not part.agent.offsets.empty():
