@@ -402,14 +402,40 @@ def test_the_measured_time_of_one_that_is_lost_at_the_end_is_that_of_all(local, 
     assert of_kind(Done, frames)[0].measured_ns == 10**9
 
 
-def test_one_that_is_lost_before_the_load_is_told_with_the_reason(local, log):
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [
+        (signal.SIGKILL, "its process was killed by SIGKILL"),
+        (signal.SIGSTOP, "nothing was heard of it"),
+    ],
+)
+def test_one_that_is_lost_before_the_load_is_told_with_the_reason(local, log, number, why):
     plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2)
     with begun("local*2") as fleet:
-        fleet.agents[1].kill()  # while data is loaded, say
+        pid = fleet.agents[1].pid
+        assert pid is not None
+        os.kill(pid, number)  # while data is loaded, say
         *_, (_, failed) = fleet.start(fleet.shared(plan, 2), log)
     assert isinstance(failed, Failed)
-    why = "its process was killed by SIGKILL"
     assert failed.message == f"worker local-2 was lost before the load began: {why}"
+
+
+def test_one_waits_for_a_job_as_long_as_it_is_asked_for_its_clock(local, log):
+    plan = plan_for(local.endpoint(), "select 1;", clients=1, threads=1, seconds=1)
+    with begun("local") as fleet:
+        time.sleep(6)  # longer than it bears silence
+        *_, (_, done) = fleet.start(fleet.shared(plan, 1), log)
+    assert isinstance(done, Done)
+    assert done.end == "complete"
+
+
+def test_one_without_a_job_ends_when_nobody_wants_it_any_more(monkeypatch):
+    """Its network may be gone: sshd would keep it for hours."""
+    monkeypatch.setattr(Pulse, "_watch", lambda pulse: pulse._over.wait())
+    with begun("local") as fleet:
+        folder = Path(f"/proc/{fleet.agents[0].pid}")
+        assert folder.exists()
+        wait_until(lambda: not folder.exists(), "an agent that nobody asks has ended")
 
 
 def test_what_fails_before_the_load_names_the_agent(local, log):

@@ -1,7 +1,7 @@
 //! The engine as a process of its own, on this machine or another: reads a job, writes frames.
 //!
-//! Whoever starts it may first ask who it is, and what its clock says; the latter also while a load
-//! runs, when a line within [`SILENCE_MAX`] shows it that somebody wants the load.
+//! Whoever starts it may first ask who it is, and what its clock says. From the first such question
+//! on, a line within [`SILENCE_MAX`] shows it that somebody still wants it.
 
 use crate::outlet::Outlet;
 use dbdyno_engine::{Engine, EngineError, RunHandle, clock};
@@ -10,7 +10,7 @@ use dbdyno_model::{LoadPlan, Nanos, Plan};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Write};
 use std::os::fd::FromRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,23 +46,22 @@ enum Word {
 pub(crate) fn main(frames_fd: i32, build: Option<String>) -> i32 {
     // SAFETY: the caller hands over a descriptor that nobody else uses.
     let outlet = Outlet::to(unsafe { File::from_raw_fd(frames_fd) });
+    let is_asked = build.is_some();
     if let Some(build) = build {
         outlet.write(&Frame::Greeting(dbdyno_engine::greeting(build)).encode());
     }
-    let outcome = catch_unwind(AssertUnwindSafe(|| work(&outlet)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| work(&outlet, is_asked)));
     let outcome = outcome.unwrap_or_else(|panic| {
         Err(EngineError::new("panic", panic_message(&*panic), "this is a defect of dbdyno"))
     });
-    let code = match outcome {
-        Ok(()) => 0,
-        Err(error) => {
-            // If nobody reads the frames any more, the error cannot be reported.
-            outlet.write(&Frame::Failed(error.into_frame()).encode());
-            1
-        }
-    };
-    outlet.close();
-    code
+    let failed = outcome.map_err(|error| {
+        // If nobody reads the frames any more, the error cannot be reported.
+        outlet.write(&Frame::Failed(error.into_frame()).encode());
+    });
+    let undelivered = outlet.close().map_err(|error| {
+        let _ = writeln!(io::stderr(), "its frames could not be delivered: {error}");
+    });
+    i32::from(failed.and(undelivered).is_err())
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -73,27 +72,24 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.unwrap_or("the engine panicked").to_owned()
 }
 
-fn work(outlet: &Outlet) -> Result<(), EngineError> {
+fn work(outlet: &Outlet, is_asked: bool) -> Result<(), EngineError> {
     let sink = &mut |frame: &[u8]| outlet.send(frame);
+    let listener = Listener::new(outlet, is_asked)?;
     let job = loop {
         match read_word()? {
-            Some(Word::Clock(question)) => answer(outlet, question, clock::now()),
+            Some(Word::Clock(question)) => listener.answer(question, clock::now()),
             Some(job) => break job,
             None => return Ok(()), // nobody had a job
         }
     };
+    // Before any script is loaded, since loading may never end.
+    let own = Arc::clone(&listener);
+    thread::Builder::new().name("listener".into()).spawn(move || own.listen())?;
     match job {
         Word::Clock(_) => Ok(()),
-        Word::Load(plan) => {
-            Listener::start(outlet, plan.is_shared())?;
-            dbdyno_engine::load(&plan, sink)
-        }
-        Word::Survey(plan) => {
-            Listener::start(outlet, false)?;
-            dbdyno_engine::survey_script(&plan, sink)
-        }
+        Word::Load(plan) => dbdyno_engine::load(&plan, sink),
+        Word::Survey(plan) => dbdyno_engine::survey_script(&plan, sink),
         Word::Run(plan) => {
-            let listener = Listener::start(outlet, plan.is_shared())?;
             let engine =
                 Engine::new(*plan).map_err(|problems| EngineError::bad_script(&problems))?;
             listener.run_begins(engine.handle());
@@ -110,11 +106,6 @@ fn read_word() -> Result<Option<Word>, EngineError> {
     }
     let word = serde_json::from_str(&line);
     word.map(Some).map_err(|error| EngineError::new("bad_plan", error.to_string(), ""))
-}
-
-fn answer(outlet: &Outlet, question: u64, received: Nanos) {
-    let clock = Clock { question, received_ns: received.0, sent_ns: clock::now().0 };
-    outlet.overtake(&Frame::Clock(clock).encode());
 }
 
 /// The parent's instructions after the job, a line of JSON each.
@@ -134,39 +125,39 @@ enum Instruction {
     Served(HashMap<u32, u32>),
 }
 
-/// Receives the parent's instructions; the end of input means that the parent is gone. It starts
-/// before any script is loaded, since loading may never end.
+/// Receives the parent's instructions; the end of input means that the parent is gone, and so does
+/// silence of one that has asked for the clock.
 struct Listener {
     outlet: Outlet,
     /// The run to control; a load or a survey has none and is ended at once.
     run: OnceLock<RunHandle>,
     stop_requested: AtomicBool,
+    /// Takes notice of each question.
+    heard: Sender<()>,
 }
 
 impl Listener {
-    /// Listens from now on; `is_asked`: the parent keeps asking, and is gone if it does not.
-    fn start(outlet: &Outlet, is_asked: bool) -> io::Result<Arc<Self>> {
+    /// A listener; `is_asked`: once the parent has asked for the clock, it keeps asking.
+    fn new(outlet: &Outlet, is_asked: bool) -> io::Result<Arc<Self>> {
         let (run, stop_requested) = (OnceLock::new(), AtomicBool::new(false));
-        let listener = Arc::new(Self { outlet: outlet.clone(), run, stop_requested });
-        let (heard, words) = channel();
-        let own = Arc::clone(&listener);
-        thread::Builder::new().name("listener".into()).spawn(move || own.listen(&heard))?;
+        let (heard, questions) = channel();
+        let listener = Arc::new(Self { outlet: outlet.clone(), run, stop_requested, heard });
         if is_asked {
             let own = Arc::clone(&listener);
             thread::Builder::new().name("watch".into()).spawn(move || {
-                while words.recv_timeout(SILENCE_MAX) == Ok(()) {}
+                let _ = questions.recv();
+                while questions.recv_timeout(SILENCE_MAX) == Ok(()) {}
                 own.abandon(&format!("it heard nothing for {} s", SILENCE_MAX.as_secs()))
             })?;
         }
         Ok(listener)
     }
 
-    fn listen(&self, heard: &Sender<()>) -> ! {
+    fn listen(&self) -> ! {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             let now = clock::now();
-            let _ = heard.send(());
             match serde_json::from_str(&line) {
-                Ok(Instruction::Clock(question)) => answer(&self.outlet, question, now),
+                Ok(Instruction::Clock(question)) => self.answer(question, now),
                 Ok(Instruction::Served(tasks)) => {
                     self.run.get().inspect(|run| run.set_session_tasks(tasks));
                 }
@@ -181,6 +172,12 @@ impl Listener {
             }
         }
         self.abandon("its input ended")
+    }
+
+    fn answer(&self, question: u64, received: Nanos) {
+        let _ = self.heard.send(());
+        let clock = Clock { question, received_ns: received.0, sent_ns: clock::now().0 };
+        self.outlet.overtake(&Frame::Clock(clock).encode());
     }
 
     fn run_begins(&self, run: RunHandle) {

@@ -24,7 +24,7 @@ const LENGTH_BYTES: u64 = 4;
 #[derive(Clone)]
 pub(crate) struct Outlet {
     spool: Arc<Spool>,
-    writer: Arc<Mutex<Option<JoinHandle<()>>>>,
+    writer: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,
 }
 
 impl Outlet {
@@ -34,17 +34,12 @@ impl Outlet {
     }
 
     /// What waits takes so much memory, and then space in this folder.
-    fn keeping(mut file: File, memory_max: usize, folder: PathBuf) -> Self {
+    fn keeping(file: File, memory_max: usize, folder: PathBuf) -> Self {
         let waiting = Mutex::new(Waiting::default());
         let spool = Arc::new(Spool { waiting, changed: Condvar::new(), memory_max, folder });
         let own = Arc::clone(&spool);
-        let writer = thread::spawn(move || {
-            while let Some(frame) = own.next() {
-                if file.write_all(&frame).is_err() {
-                    return own.lock().is_broken = true;
-                }
-            }
-        });
+        let writer =
+            thread::spawn(move || own.write_all(file).inspect_err(|_| own.lock().is_broken = true));
         Self { spool, writer: Arc::new(Mutex::new(Some(writer))) }
     }
 
@@ -65,14 +60,13 @@ impl Outlet {
         self.spool.insert(frame, |_| 0);
     }
 
-    /// Waits until all frames are written.
-    pub(crate) fn close(&self) {
+    /// Waits until all frames are written; an error means that some are not.
+    pub(crate) fn close(&self) -> io::Result<()> {
         self.spool.lock().is_closed = true;
         self.spool.changed.notify_one();
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(writer) = writer {
-            let _ = writer.join();
-        }
+        let written = writer.and_then(|writer| writer.join().ok());
+        written.unwrap_or(Ok(()))
     }
 }
 
@@ -131,15 +125,23 @@ impl Spool {
         self.changed.notify_one();
     }
 
+    /// Writes each frame once it is there, until the last.
+    fn write_all(&self, mut file: File) -> io::Result<()> {
+        while let Some(frame) = self.next()? {
+            file.write_all(&frame)?;
+        }
+        Ok(())
+    }
+
     /// The next frame to write, once there is one; none after the last.
-    fn next(&self) -> Option<Vec<u8>> {
+    fn next(&self) -> io::Result<Option<Vec<u8>>> {
         let mut waiting = self.lock();
         loop {
-            if let Some(frame) = waiting.take() {
-                return Some(frame);
+            if let Some(frame) = waiting.take()? {
+                return Ok(Some(frame));
             }
             if waiting.is_closed {
-                return None;
+                return Ok(None);
             }
             waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
@@ -166,17 +168,20 @@ impl Waiting {
         Ok(())
     }
 
-    fn take(&mut self) -> Option<Vec<u8>> {
+    fn take(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(frame) = self.memory.pop_front() {
             self.memory_bytes -= frame.len();
-            return Some(frame);
+            return Ok(Some(frame));
         }
-        let frame = self.read_from_file().ok()?;
+        if self.left.is_empty() {
+            return Ok(None);
+        }
+        let frame = self.read_from_file()?;
         self.left.start += frame.len() as u64;
         if self.left.is_empty() {
             (self.file, self.left) = (None, 0..0);
         }
-        Some(frame)
+        Ok(Some(frame))
     }
 
     fn read_from_file(&self) -> io::Result<Vec<u8>> {
@@ -204,7 +209,7 @@ mod tests {
     use super::Outlet;
     use std::env;
     use std::fs::File;
-    use std::io::Read;
+    use std::io::{ErrorKind, Read};
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
     use std::path::Path;
@@ -235,7 +240,7 @@ mod tests {
             let mut all = Vec::new();
             reader.read_to_end(&mut all).map(|_| all)
         });
-        outlet.close();
+        outlet.close().unwrap();
         assert!(outlet.spool.lock().file.is_none(), "its space is free again");
         drop(outlet);
         let expected: Vec<u8> = (0..1000).flat_map(frame).collect();
@@ -258,6 +263,19 @@ mod tests {
         let (outlet, reader) = outlet(1 << 20, &env::temp_dir());
         drop(reader);
         while outlet.send(&frame(1)).is_ok() {}
-        outlet.close();
+        outlet.close().unwrap_err();
+    }
+
+    #[test]
+    fn what_cannot_be_read_again_is_an_error() {
+        let (outlet, mut reader) = outlet(0, &env::temp_dir());
+        for number in 0..1000 {
+            outlet.send(&frame(number)).unwrap();
+        }
+        outlet.spool.lock().file.as_ref().unwrap().set_len(1).unwrap();
+        let reading = std::thread::spawn(move || reader.read_to_end(&mut Vec::new()));
+        assert_eq!(outlet.close().unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        drop(outlet);
+        reading.join().unwrap().unwrap();
     }
 }

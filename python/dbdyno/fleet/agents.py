@@ -76,6 +76,7 @@ class Agent:
         self._asked: set[int] = set()
         """Questions for its clock that it has not answered yet."""
         self._arrivals = arrivals
+        self._is_silent = False
         self._is_closing = False
         self._words = threading.Lock()
         self._process = place.start()
@@ -104,6 +105,16 @@ class Agent:
         question = time.monotonic_ns()
         self._asked.add(question)
         self.send({"clock": question})
+
+    def taken_offsets(self) -> Iterator[Offset]:
+        """Yield the offsets that were not taken yet."""
+        while not self.offsets.empty():
+            yield self.offsets.get()
+
+    def fall_silent(self) -> None:
+        """It does not answer any more: its stream ends, which is the sign that it is lost."""
+        self._is_silent = True
+        self.kill()
 
     def kill(self) -> None:
         """End it at once, and what its command has started on this host."""
@@ -151,6 +162,8 @@ class Agent:
         except (msgspec.MsgspecError, ValueError) as error:
             end = f"it sent what no agent does: {error}"
             self.kill()
+        if self._is_silent:
+            end = "nothing was heard of it"
         self._pass_on(Arrived(self, b"", None, end or self._process.why_ended()))
 
     def _pass_on(self, arrived: Arrived) -> None:

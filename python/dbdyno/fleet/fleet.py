@@ -8,7 +8,7 @@ import queue
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +19,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.fleet.agents import Agent, Arrivals
 from dbdyno.fleet.clocks import EXCHANGES, Offset, best
 from dbdyno.fleet.loading import RunningLoad
+from dbdyno.fleet.pulse import Pulse
 from dbdyno.fleet.running import RunningFleet
 from dbdyno.fleet.shares import apportioned, dealt
 from dbdyno.fleet.words import OnLost, Place, Workers
@@ -48,6 +49,8 @@ class Fleet:
         self._arrivals = Arrivals()
         self.agents: list[Agent] = []
         self.offsets: list[Offset] = []
+        self._waiting = ExitStack()
+        """For a job, while a server is started or data is loaded; they are asked meanwhile."""
 
     def begin(self) -> None:
         """Start the agents; raise what is wrong with any of them."""
@@ -63,6 +66,7 @@ class Fleet:
                 ) from error
         self._await_greetings()
         self._compare_clocks()
+        self._waiting.enter_context(Pulse(self.agents))
 
     def known(self) -> Iterator[tuple[Agent, Greeting, Offset]]:
         """Yield each agent with what it said of itself, and how far its clock is ahead."""
@@ -71,6 +75,7 @@ class Fleet:
 
     def end(self) -> None:
         """End all agents that have not ended."""
+        self._waiting.close()
         for agent in self.agents:
             agent.kill()
         for agent in self.agents:
@@ -102,6 +107,7 @@ class Fleet:
         """Start the load; the agents begin it together."""
         # They may have gone apart while data was loaded. An agent that was lost meanwhile is told
         # by its name and reason as soon as the load waits for it.
+        self._waiting.close()
         with suppress(DbdynoError):
             self._compare_clocks()
         hands = dealt(self._thread_counts(plan.threads))
@@ -128,6 +134,7 @@ class Fleet:
 
     def load(self, plan: LoadPlan) -> RunningLoad:
         """Start to fill tables; each agent has some of the jobs."""
+        self._waiting.close()
         masker = Masker(secrets_of(plan))
         hands = dealt(self._thread_counts(plan.jobs))
         for agent, hand in zip(self.agents, hands, strict=True):
@@ -192,6 +199,8 @@ class Fleet:
     def _compare_clocks(self) -> None:
         """Ask each agent for its clock, again and again: all at once, and each answer awaited."""
         found: list[list[Offset]] = [[] for _ in self.agents]
+        for agent in self.agents:
+            tuple(agent.taken_offsets())  # older ones
         for _ in range(EXCHANGES):
             for agent in self.agents:
                 agent.ask_clock()

@@ -24,18 +24,16 @@ class RunningLoad:
         """How many each agent has loaded, once all have."""
         self._agents = agents
         self._arrivals = arrivals
-        self._silent: set[Agent] = set()
 
     def __iter__(self) -> Iterator[Progress | Loaded]:
         """Yield until all have ended."""
         progress: dict[str, Counter[Agent]] = {}
         loaded: dict[Agent, Loaded] = {}
-        with Pulse(self._agents, lambda: None, self._fall_silent) as pulse:
+        with Pulse(self._agents) as pulse:
             while len(loaded) < len(self._agents):
                 arrived = self._arrivals.get()
                 agent = arrived.agent
-                while not agent.offsets.empty():  # signs of life are all that is wanted of them
-                    agent.offsets.get()
+                tuple(agent.taken_offsets())  # signs of life are all that is wanted of them
                 match arrived.frame:
                     case Progress(table=table, rows=rows, rows_total=total):
                         of_table = progress.setdefault(table, Counter())
@@ -52,17 +50,12 @@ class RunningLoad:
             elapsed_ns=max(frame.elapsed_ns for frame in loaded.values()),
         )
 
-    def _fall_silent(self, agent: Agent) -> None:
-        self._silent.add(agent)
-        agent.kill()
-
     def _lost(self, arrived: Arrived, frame: object) -> DbdynoError:
         name = arrived.agent.name
         if isinstance(frame, Failed):
             return DbdynoError(frame.code, f"worker {name}: {frame.message}", frame.hint)
-        why = "nothing was heard of it" if arrived.agent in self._silent else arrived.end
         return DbdynoError(
             "worker",
-            f"worker {name} was lost before it had loaded its rows: {why}",
+            f"worker {name} was lost before it had loaded its rows: {arrived.end}",
             "What was loaded is kept: the same command continues, with these or other workers.",
         )

@@ -1,7 +1,7 @@
 """The pulse of the agents: each is asked for its clock several times a second, and heard or lost.
 
 Their answers are signs of life, and keep the offsets of the clocks up to date; for the agents, the
-questions are: one that is not asked any more ends its load.
+questions are: one that is not asked any more ends.
 """
 
 import time
@@ -22,16 +22,10 @@ class Pulse(Watch):
     It counts its own naps: while this whole process is stopped, it hears nobody.
     """
 
-    def __init__(
-        self,
-        agents: Sequence[Agent],
-        on_beat: Callable[[], None],
-        on_silence: Callable[[Agent], None],
-    ) -> None:
+    def __init__(self, agents: Sequence[Agent], on_beat: Callable[[], None] = lambda: None) -> None:
         super().__init__()
         self._silent_s = dict.fromkeys(agents, 0.0)
         self._on_beat = on_beat
-        self._on_silence = on_silence
 
     def __exit__(
         self,
@@ -60,4 +54,4 @@ class Pulse(Watch):
                     self._silent_s[agent] = silent_s
                 if silent_s >= SILENCE_MAX_S:
                     self.forget(agent)
-                    self._on_silence(agent)
+                    agent.fall_silent()

@@ -105,7 +105,6 @@ class RunningFleet:
         self._goes_on_without = goes_on_without
         self._log = log
         self._state = _State()
-        self._silent: set[Agent] = set()
         self._sum: engine.Sum | None = None
         self._counters: list[str] = []
         self._killed = threading.Event()
@@ -115,7 +114,7 @@ class RunningFleet:
 
     def __iter__(self) -> Iterator[_Out]:
         """Yield (bytes of the frame, frame); the load begins as that of one engine does."""
-        with Pulse([part.agent for part in self._parts], self._beat, self._fall_silent) as pulse:
+        with Pulse([part.agent for part in self._parts], self._beat) as pulse:
             while not all(part.is_over for part in self._parts):
                 arrived = self._arrivals.get()
                 part = self._parts[arrived.agent.number]
@@ -186,11 +185,6 @@ class RunningFleet:
             self._stop_wanted.clear()
             self._stop_all()
 
-    def _fall_silent(self, agent: Agent) -> None:
-        """An agent has fallen silent: its stream ends, which is the sign that it is lost."""
-        self._silent.add(agent)
-        agent.kill()
-
     def _soon(self) -> int:
         """Return an instant of which the slowest has certainly learned before."""
         return (
@@ -222,8 +216,8 @@ class RunningFleet:
             return list(self._lose(part, f"it sent what no agent does: {error}"))
 
     def _take(self, part: _Part, arrived: Arrived) -> Iterator[_Out]:
-        while not part.agent.offsets.empty():
-            part.drift.take(time.monotonic_ns(), part.agent.offsets.get())
+        for offset in part.agent.taken_offsets():
+            part.drift.take(time.monotonic_ns(), offset)
         if arrived.frame is None:
             yield from self._lose(part, arrived.end)
             return
@@ -336,8 +330,6 @@ class RunningFleet:
         part.is_over = True
         if part.failed:
             why = part.failed.message
-        elif part.agent in self._silent:
-            why = "nothing was heard of it"
         if lines := part.agent.printed().strip().splitlines():
             why = f"{why}; it printed last: {lines[-1]}"
         if self._killed.is_set():
