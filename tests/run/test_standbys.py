@@ -260,6 +260,7 @@ def test_what_writes_has_no_role_to_read(home, tmp_path):
     ended = dbdyno(f"{script}@read", "--server", "postgres,standbys=1")
     assert ended.returncode == 1
     assert "has the role read, and writes to a" in json.loads(ended.stdout)["error"]["message"]
+    assert ended.stderr == ""  # no server was started for it
 
 
 def test_further_targets_that_take_writes_are_no_standbys(home, scripts):

@@ -16,6 +16,7 @@ from msgspec.structs import replace as with_fields
 from dbdyno.databases.isolation import refuse_missing_level
 from dbdyno.databases.known import native_database
 from dbdyno.errors import DbdynoError
+from dbdyno.explain.statements.sql import Sql, dialect_of
 from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Address, Endpoint, Plan, Protocol, QueryMode, UnixSocket
 from dbdyno.run.lua.arguments import equip, with_general_arguments
@@ -149,6 +150,8 @@ def check_scripts(job: Job, tools: Tools, say: Say) -> Job:
     if job.work.lua is not None:
         return replace(job, survey=survey_command(tools, job.draft, "run"))
     _refuse_problems(tools.check_plan(job.draft), say)
+    if job.work.reads_on_standbys:
+        _refuse_to_write_on_standbys(job)
     return job
 
 
@@ -201,6 +204,20 @@ def _refuse_reads(options: RunOptions, work: Work, server: ServerChoice) -> None
         hint = "Only scripts in pgbench's language have the role read."
     if why:
         raise DbdynoError(code="usage", message=why, hint=hint)
+
+
+def _refuse_to_write_on_standbys(job: Job) -> None:
+    """Refuse scripts of the role read that write: each of their transactions would fail."""
+    dialect = dialect_of(native_database(job.server.protocol))
+    for script in job.draft.scripts:
+        sql = Sql(script.text, dialect)
+        if script.is_on_standby and (table := sql.written_table or sql.locked_table):
+            does = "writes to" if sql.written_table else "locks rows of"
+            raise DbdynoError(
+                "read_only",
+                f"{script.name} has the role read, and {does} {table}",
+                "Standbys only read: leave the role out.",
+            )
 
 
 def _refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:

@@ -84,7 +84,6 @@ def make_ready(  # noqa: PLR0913 - independent inputs
     _refuse_to_write_where_nothing_can_be(job, connected)
     read_from = standbys if job.work.reads_on_standbys else ()
     if read_from:
-        _refuse_to_write_on_standbys(job, connected)
         say(
             f"each of {job.clients} clients has a second connection, for scripts of the role read: "
             f"to {counted(len(read_from), 'standby')}"
@@ -190,20 +189,6 @@ def _refuse_to_write_where_nothing_can_be(job: Job, connected: ConnectedServer) 
                 f"{why}, and {script.name} {does} {table}",
                 "Run it on the primary server or as a user who may write; loads that only "
                 "read, such as select-only, run here.",
-            )
-
-
-def _refuse_to_write_on_standbys(job: Job, connected: ConnectedServer) -> None:
-    """Refuse scripts of the role read that write: each of their transactions would fail."""
-    work = job.work
-    for script in work.scripts(work.complete(), connected.target.sql_dialect):
-        sql = Sql(script.text, dialect_of(connected.database))
-        if script.is_on_standby and (table := sql.written_table or sql.locked_table):
-            does = "writes to" if sql.written_table else "locks rows of"
-            raise DbdynoError(
-                "read_only",
-                f"{script.name} has the role read, and {does} {table}",
-                "Standbys only read: leave the role out.",
             )
 
 

@@ -48,7 +48,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         },
         texts={"event", "failed"},
         note="Times count from the event, failed and unknown transactions are those of one event. "
-        f"Geometric means over runs. {INTERVAL_NOTE}",
+        f"Geometric means over runs, arithmetic ones where a run had none. {INTERVAL_NOTE}",
     )
     loss = points.table(
         "What each event lost",
