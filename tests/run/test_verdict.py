@@ -8,16 +8,17 @@ from dbdyno.explain.statements.misses import Misses
 from dbdyno.model.plan import Stage
 from dbdyno.run.measure import Measured
 from dbdyno.run.verdict import Evidence
+from tests.analysis.test_workers import part
 from tests.support.frames import SECOND_NS, counters, done
 from tests.support.plans import plan_of
 
 PLAN = plan_of(duration_ns=30 * SECOND_NS)
 
 
-def reasons(finished, plan=PLAN, failures_max=0.01, violations=(), disturbance=None):
+def reasons(finished, plan=PLAN, failures_max=0.01, violations=(), disturbance=None, *, workers=()):
     evidence = Evidence(
         plan=plan,
-        measured=Measured(done=finished),
+        measured=Measured(done=finished, workers=workers),
         violations=violations,
         disturbance=disturbance,
         misses=Misses(),
@@ -68,6 +69,17 @@ def test_a_run_of_a_count_has_no_time_to_miss():
     assert reasons(done(measured_ns=1, counted=counters(in_all - 1, 0)), counted) == [
         f"only {in_all - 1} of the requested {in_all} transactions ended: the scripts of clients "
         "had ended"
+    ]
+
+
+def test_what_a_lost_worker_has_not_done_is_not_blamed_on_the_scripts():
+    counted = plan_of(transactions=5)
+    in_all = 5 * counted.clients
+    lost = part("local-2", clients=3, lost_at_s=2.5, why_lost="it ended")
+    few = done(measured_ns=1, counted=counters(in_all - 1, 0))
+    assert reasons(few, counted, workers=[part("local-1"), lost]) == [
+        f"only {in_all - 1} of the requested {in_all} transactions ended: worker local-2 and its "
+        "3 clients were lost after 2.5\u202fs (it ended)"
     ]
 
 

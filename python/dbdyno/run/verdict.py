@@ -111,9 +111,15 @@ class Evidence:
         requested = plan.requesting_clients * (plan.transactions_per_client or 0)
         ended = done.counters.ok + done.counters.failed + done.counters.skipped
         if ended < requested:
+            lost = [
+                f"worker {part.name} and its {part.clients} clients were lost after "
+                f"{seconds(part.lost_at_s)} ({part.why_lost})"
+                for part in self.measured.workers
+                if part.lost_at_s is not None
+            ]
             return (
-                f"only {count(ended)} of the requested {count(requested)} transactions ended: the "
-                "scripts of clients had ended"
+                f"only {count(ended)} of the requested {count(requested)} transactions ended: "
+                f"{'; '.join(lost) or 'the scripts of clients had ended'}"
             )
         return None
 
