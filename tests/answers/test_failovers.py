@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.answers.answering import all_answers
+from dbdyno.formatting import NOTHING
 from dbdyno.model.record import FailoverRecord
 from tests.answers.costed import changed
 from tests.answers.made import factor, spec, study
@@ -138,6 +139,38 @@ def test_a_metric_is_the_mean_of_a_runs_events_and_missing_if_one_has_it_not():
     assert metrics["failover_first_commit_ms"].value == 200
     assert metrics["failover_failed"].value == 8
     assert "failover_level_90_ms" not in metrics
+
+
+def test_an_event_after_which_nothing_could_be_read_has_not_lost_nothing():
+    def unread(trial):
+        return replace(usual(trial), lost=None, lost_ms=None) if trial.block > 2 else usual(trial)
+
+    made = eventful(unread)
+    verdict, full, none, *_ = answered(made).claims
+    assert plain(verdict.sentence).startswith("None of 8 events lost an acknowledged commit")
+    assert "What 12 further events lost is not known: the data" in plain(verdict.doubt)
+    assert "none of 2000 acknowledged commits lost in 2 events" in plain(full.sentence)
+    assert "What 3 further events lost is not known" in plain(full.doubt)
+    assert "Up to 77.6 % of such events" in plain(full.doubt)
+    assert "3 of 2000 acknowledged commits lost, in 1 of 2 events" in plain(none.sentence)
+    lost = answered(made).shown[0]
+    row = dict(zip(lost.columns, map(plain, lost.rows[0]), strict=True))
+    assert (row["events"], row["loss known"], row["acknowledged"]) == ("5", "2", "2 000")
+
+
+def test_where_nothing_could_be_read_nothing_is_said_of_losses():
+    made = eventful(lambda trial: replace(usual(trial), lost=None, lost_ms=None))
+    verdict, full, *_ = answered(made).claims
+    assert not verdict.is_decided
+    assert verdict.effect is None
+    assert plain(verdict.sentence).startswith("Whether an event lost commits is not known: the ")
+    assert not full.is_decided
+    assert "what 5 events lost is not known" in plain(full.sentence)
+    assert "Up to" not in full.doubt
+    lost = answered(made).shown[0]
+    row = dict(zip(lost.columns, map(plain, lost.rows[0]), strict=True))
+    unknown = {row[name] for name in ("acknowledged", "lost", "in events", "events that lost more")}
+    assert unknown == {NOTHING}
 
 
 def test_without_events_there_is_nothing_to_say():

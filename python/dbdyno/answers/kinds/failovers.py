@@ -5,7 +5,7 @@ its settings promise to keep is one of them.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ from dbdyno.model.record import FailoverRecord
 Runs: TypeAlias = Sequence[Trial]
 
 FIRST_COMMIT, LEVEL = "failover_first_commit_ms", "failover_level_90_ms"
+UNREAD = "the data could not be read"
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
@@ -56,16 +57,17 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         {
             "event": _names_text,
             "events": lambda runs: count(len(_events(runs))),
-            "acknowledged": lambda runs: count(_acknowledged(runs)),
-            "lost": lambda runs: count(sum(one.lost or 0 for one in _events(runs))),
-            "in events": lambda runs: count(len(_losing(runs))),
+            "loss known": lambda runs: count(len(_read(runs))),
+            "acknowledged": lambda runs: _over_read(runs, _acknowledged),
+            "lost": lambda runs: _over_read(runs, _lost),
+            "in events": lambda runs: _over_read(runs, lambda of: len(_losing(of))),
             "at most the last": lambda runs: milliseconds(_longest_ms(_losing(runs))),
             "may be lost": _allowed_text,
-            "events that lost more": lambda runs: count(sum(map(loses_too_much, _events(runs)))),
+            "events that lost more": lambda runs: _over_read(runs, lambda of: len(_broken(of))),
         },
         texts={"event", "may be lost"},
         note="Acknowledged and lost commits are those of a few clients beside the load, over all "
-        "events.",
+        "events after which the data could be read.",
     )
     claims = [_verdict(named, trials), *(_claim(name, runs) for name, runs in named.items())]
     return Answered(claims=claims, shown=[loss, cost])
@@ -73,20 +75,19 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 def _verdict(named: Mapping[str, Runs], trials: Trials) -> Claim:
     """Whether what was promised was kept, and where an event costs least and most."""
-    events = [one for runs in named.values() for one in _events(runs)]
-    broken = [one for one in events if loses_too_much(one)]
-    losing = [one for one in events if one.lost]
+    every = [trial for runs in named.values() for trial in runs]
+    read, broken, losing = _read(every), _broken(every), _losing(every)
     if broken:
-        where = "; ".join(
-            name for name, of in named.items() if any(map(loses_too_much, _events(of)))
-        )
+        where = "; ".join(name for name, runs in named.items() if _broken(runs))
         kept = (
-            f"{len(broken)} of {counted(len(events), 'event')} lost acknowledged commits that the "
+            f"{len(broken)} of {counted(len(read), 'event')} lost acknowledged commits that the "
             f"settings promise to keep: with {where}"
         )
+    elif not read:
+        kept = f"Whether an event lost commits is not known: {UNREAD}"
     else:
         kept = (
-            f"None of {counted(len(events), 'event')} lost an acknowledged commit that the "
+            f"None of {counted(len(read), 'event')} lost an acknowledged commit that the "
             "settings promise to keep"
         )
         if losing:
@@ -111,10 +112,7 @@ def _verdict(named: Mapping[str, Runs], trials: Trials) -> Claim:
                 f". The first commit came {first_ms} to {last_ms} after the event, and with what "
                 "it comes soonest is not known from so few runs"
             )
-    unread = sum(1 for one in events if one.lost is None)
-    doubts = []
-    if unread:
-        doubts.append(f"What {counted(unread, 'event')} lost is not known.")
+    doubts = _unread_doubts(every) if read else []
     if trials.unsound:
         reasons = dict.fromkeys(
             reason for one in trials.unsound for reason in one.record.invalid_reasons[:1]
@@ -125,14 +123,14 @@ def _verdict(named: Mapping[str, Runs], trials: Trials) -> Claim:
         )
     return Claim(
         sentence=f"{kept}.",
-        is_decided=unread < len(events),
-        effect=len(broken) / len(events),
+        is_decided=bool(read),
+        effect=len(broken) / len(read) if read else None,
         doubt=" ".join(doubts),
     )
 
 
 def _claim(name: str, runs: Runs) -> Claim:
-    events, losing = _events(runs), _losing(runs)
+    read, losing = _read(runs), _losing(runs)
     commit, level = (over_runs(runs, metric_of(metric)) for metric in (FIRST_COMMIT, LEVEL))
     after = (
         f"first commit after {interval_sentence(commit, milliseconds)}"
@@ -145,18 +143,19 @@ def _claim(name: str, runs: Runs) -> Claim:
         else (", never 90 % of the throughput")
     )
     of = f"of {counted(_acknowledged(runs), 'acknowledged commit')}"
-    doubts = []
+    doubts = _unread_doubts(runs) if read else []
     if losing:
-        lost = sum(one.lost or 0 for one in losing)
-        allowed = "more than" if any(map(loses_too_much, events)) else "which"
+        allowed = "more than" if _broken(runs) else "which"
         loss = (
-            f"{count(lost)} {of} lost, in {len(losing)} of {counted(len(events), 'event')}, at "
-            f"most the last {milliseconds(_longest_ms(losing))}, {allowed} the settings allow"
+            f"{count(_lost(runs))} {of} lost, in {len(losing)} of {counted(len(read), 'event')}, "
+            f"at most the last {milliseconds(_longest_ms(losing))}, {allowed} the settings allow"
         )
+    elif not read:
+        loss = f"what {counted(len(_events(runs)), 'event')} lost is not known: {UNREAD}"
     else:
-        loss = f"none {of} lost in {counted(len(events), 'event')}"
+        loss = f"none {of} lost in {counted(len(read), 'event')}"
         # The share of events at which that none of so many loses has a chance of 5 %.
-        at_most = 1 - (1 - CONFIDENCE) ** (1 / len(events))
+        at_most = 1 - (1 - CONFIDENCE) ** (1 / len(read))
         doubts.append(f"Up to {percent(at_most)} of such events may lose some all the same.")
     for metric, what in ((FIRST_COMMIT, "a commit"), (LEVEL, "90 % of the throughput")):
         having = sum(1 for one in runs if metric_of(metric)(one) is not None)
@@ -164,7 +163,7 @@ def _claim(name: str, runs: Runs) -> Claim:
             doubts.append(f"{len(runs) - having} of {len(runs)} runs ended before {what}.")
     return Claim(
         sentence=f"{name}: {after}{back}; {loss}.",
-        is_decided=any(one.lost is not None for one in events),
+        is_decided=bool(read),
         effect=commit.value if commit else None,
         low=commit.low if commit else None,
         high=commit.high if commit else None,
@@ -180,12 +179,35 @@ def _names_text(runs: Runs) -> str:
     return ", ".join(dict.fromkeys(one.event for one in _events(runs)))
 
 
+def _read(runs: Runs) -> list[FailoverRecord]:
+    """Return the events of which it is known what they lost."""
+    return [one for one in _events(runs) if one.lost is not None]
+
+
+def _unread_doubts(runs: Runs) -> list[str]:
+    unread = len(_events(runs)) - len(_read(runs))
+    return [f"What {counted(unread, 'further event')} lost is not known: {UNREAD}."] * bool(unread)
+
+
 def _losing(runs: Runs) -> list[FailoverRecord]:
     return [one for one in _events(runs) if one.lost]
 
 
+def _broken(runs: Runs) -> list[FailoverRecord]:
+    return [one for one in _events(runs) if loses_too_much(one)]
+
+
 def _acknowledged(runs: Runs) -> int:
-    return sum(one.acknowledged for one in _events(runs))
+    return sum(one.acknowledged for one in _read(runs))
+
+
+def _lost(runs: Runs) -> int:
+    return sum(one.lost or 0 for one in _read(runs))
+
+
+def _over_read(runs: Runs, number: Callable[[Runs], int]) -> str:
+    """A number of the events that were read; none of them has none."""
+    return count(number(runs)) if _read(runs) else NOTHING
 
 
 def _longest_ms(losing: Sequence[FailoverRecord]) -> float | None:
