@@ -22,10 +22,36 @@ def test_the_level_is_that_before_and_is_back_at_the_end_of_an_interval():
 
 
 def test_a_level_that_is_not_regained_before_the_next_event_is_none():
-    run = MadeRun([1000, 1000, 0, 500, 500, 500, 0, 500], seconds=8, warmup=0).loaded()
-    first, second = with_recovery(run, [event(2.0, 900), event(6.0, 900)])
+    """What is left is no level that a later event could be measured by."""
+    ok = [1000, 1000, 0, 500, 500, 500, 0, 500, 1000, 500, 500, 0, 800]
+    run = MadeRun(ok, seconds=13, warmup=0).loaded()
+    first, second, third = with_recovery(run, [event(at_s, 900) for at_s in (2.0, 6.0, 11.0)])
     assert (first.level_tps, first.level_90_ms) == (1000, None)
-    assert (second.level_tps, second.level_90_ms) == (375, 2000)
+    assert (second.level_tps, second.level_90_ms) == (None, None)
+    assert (third.level_tps, third.level_90_ms) == (500, 2000), "it was back at 9 s"
+
+
+def test_the_first_level_is_that_after_an_event_at_the_beginning():
+    run = MadeRun([1000, 0, 1000, 1000, 0, 1000], seconds=6, warmup=0).loaded()
+    first, second = with_recovery(run, [event(0.0, 1500), event(4.0, 500)])
+    assert (first.level_tps, first.level_90_ms) == (None, None)
+    assert (second.level_tps, second.level_90_ms) == (1000, 2000)
+
+
+@pytest.mark.parametrize(
+    ("ok", "level_90_ms"),
+    [
+        ([1000, 1000, 1000, 950, 1000], 0),
+        ([1000, 1000, 1000, 950, 1000, 500, 1000], 0),  # not at the event
+        ([1000, 1000, 950, 0, 0, 900, 1000], 3250),  # it began at the end of an interval
+        ([1000, 1000, 800, 950, 1000], 1250),
+        ([1000, 1000, 950, 0, 0], None),
+    ],
+)
+def test_a_level_that_no_interval_was_below_was_never_gone(ok, level_90_ms):
+    run = MadeRun(ok, seconds=len(ok), warmup=0).loaded()
+    (one,) = with_recovery(run, [event(2.75, first_commit_ms=4)])
+    assert (one.level_tps, one.level_90_ms) == (1000, level_90_ms)
 
 
 def test_without_a_commit_after_the_error_the_level_is_not_back():

@@ -22,6 +22,7 @@ def event(**changes):
         "at_s": 5.0,
         "first_error_ms": 10.0,
         "first_commit_ms": 400.0,
+        "level_tps": 1000.0,
         "level_90_ms": 900.0,
         "failed_by_class": {"connection": 8},
         "unknown": 1,
@@ -130,6 +131,25 @@ def test_runs_without_a_commit_afterwards_are_named_and_not_left_out():
 
     _, claim, *_ = answered(eventful(ended)).claims
     assert "3 of 5 runs ended before 90 % of the throughput" in plain(claim.doubt)
+
+
+@pytest.mark.parametrize(
+    ("level_tps", "level_90_ms", "words"),
+    [
+        (1000.0, {1: 900.0}, "90 % of the throughput after 900 ms (no interval);"),
+        (1000.0, dict.fromkeys(range(1, 6), 0.0), "never below 90 % of the throughput;"),
+        (1000.0, {1: 900.0, 2: 0.0}, "90 % of the throughput after 450 ms on average;"),
+        (1000.0, {}, "never 90 % of the throughput;"),
+        (None, {}, "90 % of the throughput before not known;"),
+    ],
+)
+def test_a_load_that_never_had_less_has_not_lost_its_level_for_ever(level_tps, level_90_ms, words):
+    def known(trial):
+        level = level_90_ms.get(trial.block)
+        return replace(usual(trial), level_tps=level_tps, level_90_ms=level)
+
+    _, claim, *_ = answered(eventful(known)).claims
+    assert words in plain(claim.sentence)
 
 
 def test_a_metric_is_the_mean_of_a_runs_events_and_missing_if_one_has_it_not():

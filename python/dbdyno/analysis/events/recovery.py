@@ -10,6 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.statistics.estimate import Series
+from dbdyno.analysis.statistics.spans import Mask
 from dbdyno.model.record import FailoverRecord
 from dbdyno.model.run import Run
 from dbdyno.model.tables import rows
@@ -33,23 +35,43 @@ def with_recovery(run: Run, failovers: Sequence[FailoverRecord]) -> list[Failove
     found: list[FailoverRecord] = []
     measured = timeline(run).measured()
     begins_s, ends_s = measured.time_s, measured.time_s + measured.seconds
-    settled_s = 0.0
+    settled_s, wanted_tps = 0.0, 0.0
     for number, one in enumerate(failovers, 1):
         until_s = failovers[number].at_s if number < len(failovers) else np.inf
         level_tps = level_90_ms = None
         before = (begins_s >= max(settled_s, one.at_s - LEVEL_S)) & (ends_s <= one.at_s)
         if before.any():
             level_tps = float(np.average(measured.tps[before], weights=measured.seconds[before]))
-            is_back = one.first_error_ms is None or one.first_commit_ms is not None
-            commits_s = one.at_s + (one.first_commit_ms or 0) / 1e3
-            after = is_back & (ends_s > commits_s) & (ends_s <= until_s)
-            regained = after & (measured.tps >= LEVEL_SHARE * level_tps)
-            if regained.any():
-                level_90_ms = float(ends_s[regained][0] - one.at_s) * 1e3
-        settled_s = one.at_s + (level_90_ms or 0) / 1e3
+            wanted_tps = LEVEL_SHARE * level_tps
+        back_s = None
+        commits_s = one.at_s + (one.first_commit_ms or 0) / 1e3
+        if one.first_error_ms is None or one.first_commit_ms is not None:
+            after = (ends_s > one.at_s) & (ends_s <= until_s)
+            back_s = _back_s(ends_s[after], measured.tps[after] >= wanted_tps, one.at_s, commits_s)
+        if level_tps is not None and back_s is not None:
+            level_90_ms = (back_s - one.at_s) * 1e3
+        # Until a load is as it was, there is no other level: what was to be regained still is.
+        settled_s = np.inf if back_s is None else max(back_s, commits_s)
         complete = replace(one, level_tps=level_tps, level_90_ms=level_90_ms)
         found.append(_with_failures(run, complete, until_s))
     return found
+
+
+def _back_s(ends_s: Series, is_high: Mask, at_s: float, commits_s: float) -> float | None:
+    """Return when the load had its level again: at the event if it always had it; None if never.
+
+    ``ends_s`` are the ends of the intervals since the event, and ``is_high`` says which have
+    enough. Those that end before there were commits again, at ``commits_s``, are not asked.
+    """
+    first = int(np.searchsorted(ends_s, commits_s, side="right"))
+    if first == len(ends_s):
+        return None
+    # The interval that is asked first may be mostly from before the event: the next one is not.
+    low = np.flatnonzero(~is_high[: first + 2])
+    if not low.size:
+        return at_s
+    again = max(first, int(low[0]))
+    return next(iter(ends_s[again:][is_high[again:]].tolist()), None)
 
 
 def _with_failures(run: Run, one: FailoverRecord, until_s: float) -> FailoverRecord:

@@ -131,16 +131,11 @@ def _verdict(named: Mapping[str, Runs], trials: Trials) -> Claim:
 
 def _claim(name: str, runs: Runs) -> Claim:
     read, losing = _read(runs), _losing(runs)
-    commit, level = (over_runs(runs, metric_of(metric)) for metric in (FIRST_COMMIT, LEVEL))
+    commit = over_runs(runs, metric_of(FIRST_COMMIT))
     after = (
         f"first commit after {interval_sentence(commit, milliseconds)}"
         if commit
         else ("no commit any more")
-    )
-    back = (
-        f", 90 % of the throughput after {interval_sentence(level, milliseconds)}"
-        if level
-        else (", never 90 % of the throughput")
     )
     of = f"of {counted(_acknowledged(runs), 'acknowledged commit')}"
     doubts = _unread_doubts(runs) if read else []
@@ -162,13 +157,29 @@ def _claim(name: str, runs: Runs) -> Claim:
         if 0 < having < len(runs):
             doubts.append(f"{len(runs) - having} of {len(runs)} runs ended before {what}.")
     return Claim(
-        sentence=f"{name}: {after}{back}; {loss}.",
+        sentence=f"{name}: {after}, {_level_sentence(runs)}; {loss}.",
         is_decided=bool(read),
         effect=commit.value if commit else None,
         low=commit.low if commit else None,
         high=commit.high if commit else None,
         doubt=" ".join(doubts),
     )
+
+
+def _level_sentence(runs: Runs) -> str:
+    """When the load had 90 % of its level again, if it had less and if its level is known."""
+    share = "90 % of the throughput"
+    if all(one.level_tps is None for one in _events(runs)):
+        return f"{share} before not known"
+    levels = [level for one in runs if (level := metric_of(LEVEL)(one)) is not None]
+    back = over_runs(runs, metric_of(LEVEL))
+    if not levels:
+        return f"never {share}"
+    if back is None:
+        return f"never below {share}"
+    if not all(levels):
+        return f"{share} after {milliseconds(sum(levels) / len(levels))} on average"
+    return f"{share} after {interval_sentence(back, milliseconds)}"
 
 
 def _events(runs: Runs) -> list[FailoverRecord]:

@@ -32,7 +32,7 @@ def build(run: Run) -> Sequence[Block]:
                     milliseconds(one.first_error_ms),
                     milliseconds(one.first_commit_ms),
                     tps(one.level_tps),
-                    milliseconds(one.level_90_ms),
+                    _level(one),
                     ", ".join(
                         f"{kind.replace('_', ' ')} {count(number)}"
                         for kind, number in one.failed_by_class.items()
@@ -49,7 +49,8 @@ def build(run: Run) -> Sequence[Block]:
         *([Items(sentences=failed)] if failed else []),
         Text(
             text="Times count from the event; 90 % is of the throughput before, at the end of a "
-            "measurement interval. Unknown are failed transactions that may have been committed: "
+            "measurement interval, and not known of a load that had not recovered from the event "
+            "before. Unknown are failed transactions that may have been committed: "
             "the connection broke before the answer to their commit. First error, first commit and "
             "lost commits are those of a few clients beside the load, whose acknowledged commits "
             "were looked for in the data. What may be lost follows from the durability level, and "
@@ -72,7 +73,7 @@ def summary(record: RunRecord) -> Sequence[Block]:
                     seconds(one.at_s),
                     milliseconds(one.first_error_ms),
                     milliseconds(one.first_commit_ms),
-                    milliseconds(one.level_90_ms),
+                    _level(one),
                     count(one.unknown),
                     _lost(one),
                 )
@@ -81,6 +82,11 @@ def summary(record: RunRecord) -> Sequence[Block]:
             numeric=frozenset({1, 2, 3, 4, 5}),
         )
     ]
+
+
+def _level(failover: FailoverRecord) -> str:
+    """When the load had 90 % of its level again, unless no interval had less."""
+    return "never below" if failover.level_90_ms == 0 else milliseconds(failover.level_90_ms)
 
 
 def _lost(failover: FailoverRecord) -> str:
