@@ -29,6 +29,7 @@ from dbdyno.model.frame.parts import PartConnected, PartInterval
 from dbdyno.model.plan import Arrivals as Law, ClosedArrivals, Plan, Script, Stage
 from dbdyno.servers.base import Server
 from dbdyno.store.writer import RunWriter
+from dbdyno.telemetry.pace import activity_interval_ns
 from tests.store import synthetic
 
 NAME = "fleet"
@@ -100,6 +101,7 @@ def _plan(server: Server, clients: int, threads: int, interval_s: float) -> Plan
         arrivals=Law(closed=ClosedArrivals()),
         stages=[Stage(duration_ns=SECONDS * 10**9)],
         interval_ns=int(interval_s * 1e9),
+        activity_interval_ns=activity_interval_ns("basic"),
     )
 
 

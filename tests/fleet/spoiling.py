@@ -3,12 +3,13 @@
 With the name of a kind of frame, all bytes in these are rubbish; with ``endless`` before that name,
 the first one is said again and again. With ``early``, it is connected before it says hello; with
 ``ahead``, its intervals are of an hour later; with ``more``, it has done more transactions than it
-has begun; with ``other``, it is of another architecture, and so
-of another build.
+has begun; with ``other``, it is of another architecture, and so of another build; with ``mute``, it
+only answers from its first interval on; with ``printing``, it prints without end.
 """
 
 import subprocess
 import sys
+from typing import Any
 
 import msgspec
 
@@ -29,24 +30,34 @@ def say(frame: object) -> None:
     sys.stdout.buffer.flush()
 
 
+def changed(frame: dict[str, Any], how: str) -> dict[str, Any]:
+    match frame["kind"], how:
+        case "greeting", "other":
+            return frame | {"architecture": "s390x", "build": "0123456789abcdef"}
+        case "part_interval", "ahead":
+            return frame | {name: frame[name] + HOUR_NS for name in ("begin_ns", "end_ns")}
+        case "part_interval", "more":
+            frame["tally"]["counters"]["ok"] += 10**6
+        case "part_interval", "printing":
+            subprocess.run(["yes"], stdout=sys.stderr, check=False)
+        case "hello", "early":
+            say({"kind": "part_connected"})
+        case kind, _ if kind == how:
+            return {name: spoiled(part) for name, part in frame.items()}
+    return frame
+
+
 def main(how: str, endless: str = "") -> None:
     agent = [sys.executable, "-m", "dbdyno", "agent"]
     with subprocess.Popen(agent, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
+        is_mute = False
         while length := process.stdout.read(4):
             raw = process.stdout.read(int.from_bytes(length, "little"))
-            frame = msgspec.msgpack.decode(raw)
-            if frame["kind"] == how:
-                frame = spoiled(frame)
-            if frame["kind"] == "hello" and how == "early":
-                say({"kind": "part_connected"})
-            if frame["kind"] == "greeting" and how == "other":
-                frame |= {"architecture": "s390x", "build": "0123456789abcdef"}
-            if frame["kind"] == "part_interval" and how == "ahead":
-                frame |= {name: frame[name] + HOUR_NS for name in ("begin_ns", "end_ns")}
-            if frame["kind"] == "part_interval" and how == "more":
-                frame["tally"]["counters"]["ok"] += 10**6
-            say(frame)
+            frame = changed(msgspec.msgpack.decode(raw), how)
+            is_mute |= frame["kind"] == "part_interval" and how == "mute"
+            if not is_mute or frame["kind"] == "clock":
+                say(frame)
             while frame["kind"] == endless:
                 say(frame)
 

@@ -18,8 +18,9 @@ import pytest
 from dbdyno.analysis.workers import worker_doubts
 from dbdyno.engine import EngineProcess, histogram_bars, histogram_merge
 from dbdyno.errors import DbdynoError
-from dbdyno.fleet import fleet as fleet_module
+from dbdyno.fleet import agents as agents_module, fleet as fleet_module, running as running_module
 from dbdyno.fleet.fleet import Fleet, opened
+from dbdyno.fleet.processes import Command
 from dbdyno.fleet.pulse import Pulse
 from dbdyno.fleet.running import RunningFleet
 from dbdyno.fleet.words import OnLost, worker_list
@@ -209,6 +210,106 @@ def test_one_that_hears_nothing_for_long_ends_its_part_as_a_failure(local, log, 
     assert (done.end, done.reason) == ("aborted", f"{first} was lost: it heard nothing for 5 s")
     assert {part.why_lost for part in running.workers()} == {"it heard nothing for 5 s"}
     assert done.measured_ns > 0  # its throughput is known, too
+
+
+def test_one_that_cannot_be_ended_from_here_is_lost_all_the_same(local, log):
+    """Its command has left the group of processes that is ended, as sudo's does."""
+    away = f"exec:'setsid --wait {sys.executable} -m dbdyno agent',local"
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=3)
+    said: list[str] = []
+    with opened(worker_list(away), "continue", said.append) as fleet:
+        assert fleet is not None
+        ((_, greeting, _), _) = fleet.known()
+        frames = []
+        for _, frame in fleet.start(running := fleet.shared(plan, 2), log):
+            if isinstance(frame, Started):
+                os.kill(greeting.pid, signal.SIGSTOP)
+            frames.append(frame)
+    assert running.threads == 2
+    assert of_kind(Done, frames)[0].end == "complete"
+    assert of_kind(Note, frames)[0].text.endswith("nothing was heard of it")
+    assert "cannot be ended from here" in said[-1]
+    os.kill(greeting.pid, signal.SIGCONT)
+    left = Path(f"/proc/{greeting.pid}")
+    wait_until(lambda: not left.exists(), "it has ended, since its input has")
+
+
+def test_two_signals_end_a_load_with_one_that_cannot_be_ended_from_here(local, log):
+    away = f"exec:'setsid --wait {sys.executable} -m dbdyno agent'"
+    plan = plan_for(local.endpoint(), "select 1;", clients=1, threads=1, seconds=60)
+    with begun(away) as fleet:
+        ((_, greeting, _),) = fleet.known()
+        running = fleet.start(plan, log)
+        for _, frame in running:
+            if isinstance(frame, Started):
+                os.kill(greeting.pid, signal.SIGSTOP)
+                running.kill()
+    os.kill(greeting.pid, signal.SIGCONT)
+    wait_until(lambda: not Path(f"/proc/{greeting.pid}").exists(), "it has ended")
+
+
+def test_one_for_whose_numbers_the_others_wait_is_lost_and_not_all(local, log, monkeypatch):
+    """It answers, but its link is too slow for its frames, or its threads hang."""
+    monkeypatch.setattr(running_module, "AWAITED_MIN_S", 1.0)
+    plan = plan_for(
+        local.endpoint(), "select 1;", clients=2, threads=2, seconds=3, interval_ns=200_000_000
+    )
+    frames, running = shared(spoiling("mute"), plan, log, on_lost="continue")
+    (done,) = of_kind(Done, frames)
+    assert done.end == "complete"
+    mute, other = running.workers()
+    assert mute.why_lost == "the others waited 1 s for its numbers"
+    assert sum(interval.counters.ok for interval in of_kind(Interval, frames)[-1:]) > 0
+    assert other.transactions == done.counters.ok
+
+
+def test_one_that_prints_without_end_is_lost(local, log):
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=5)
+    _, running = shared(spoiling("printing"), plan, log, on_lost="continue")
+    printing, other = running.workers()
+    assert printing.why_lost.startswith("it prints without end; it printed last: y")
+    assert other.lost_at_s is None
+
+
+def test_one_that_takes_no_words_is_lost(local, log, monkeypatch):
+    monkeypatch.setattr(agents_module, "WORDS_S", 0.2)
+    many = "\n".join(f"select {number};" for number in range(200_000))
+    plan = plan_for(local.endpoint(), many, clients=2, threads=2, seconds=1)
+    with begun("local*2") as fleet:
+        pid = fleet.agents[1].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        *_, (_, failed) = fleet.start(fleet.shared(plan, 2), log)
+    assert isinstance(failed, Failed)
+    assert failed.message.endswith("local-2 was lost before the load began: it took no words")
+
+
+def test_few_agents_of_one_command_are_started_at_once(tmp_path, monkeypatch):
+    """Sshd refuses logins at random when more than 10 are not done."""
+    monkeypatch.setattr(fleet_module, "GREETING_MAX_S", 1.0)
+    started = tmp_path / "started"
+    refusal = pytest.raises(DbdynoError, match="exec-1 is no agent of dbdyno: nothing within 1 s")
+    with refusal, begun(f"exec:'echo x >> {started}; exec sleep 60'*12"):
+        pass
+    assert started.read_text().count("x") == fleet_module.STARTING_MAX
+
+
+def test_what_a_command_printed_is_shown_in_part():
+    endless = "head -c 20000000 /dev/zero | tr '\\0' x >&2"
+    with pytest.raises(DbdynoError) as refused, begun(f'exec:"{endless}"'):
+        pass
+    assert len(refused.value.message) < 1000
+
+
+def test_a_number_that_may_be_anothers_is_not_killed(monkeypatch):
+    killed: list[int] = []
+    monkeypatch.setattr(os, "killpg", lambda group, _: killed.append(group))
+    with Command(("true",)) as command:
+        command.wait()
+        assert killed == [command.pid], "what it may have left in its group ends with it"
+        command.kill()
+        assert len(killed) == 1
+        command.printed.close()
 
 
 def spoiling(kind: str) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from dbdyno.cli.output import Exit
+from dbdyno.engine import load
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Loaded, Progress
 from dbdyno.servers.base import Server
@@ -107,6 +108,21 @@ def test_a_lost_agent_ends_the_load_by_its_name(local, table):
         losing_one()
     running = "select count(*) from pg_stat_activity where query ilike 'copy target%'"
     wait_until(lambda: table.execute(running).fetchone() == (0,), "the end of the load")
+
+
+def test_an_agent_that_is_lost_while_one_engine_loads_ends_the_load(local, table):
+    """It waits for its own job, which would otherwise be told after hours of loading."""
+    plan = plan_of(local, table_of(ID, FILLER, rows=100_000_000, pieces_max=4), jobs=2)
+
+    def losing_one() -> None:
+        with begun("local*2") as fleet:
+            for frame in fleet.while_loading(load)(plan):
+                if isinstance(frame, Progress) and frame.rows > 0:
+                    fleet.agents[1].kill()
+
+    lost = "worker local-2 was lost while data was loaded: its process was killed by SIGKILL"
+    with pytest.raises(DbdynoError, match=lost):
+        losing_one()
 
 
 def test_what_the_server_refuses_names_the_agent(local):

@@ -257,7 +257,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Of all clients of the run, in the order of their numbers.
+    /// Of these clients, in the order of their numbers: all of the run, or all of a part.
     pub fn new(at: Nanos, clients: &[(Doing, u32)]) -> Self {
         let statements = clients.iter().flat_map(|(doing, _)| doing.0.to_le_bytes());
         let backends = clients.iter().flat_map(|(_, backend)| backend.to_le_bytes());

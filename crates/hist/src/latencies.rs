@@ -60,6 +60,11 @@ impl Latencies {
         self.max_ns = 0;
     }
 
+    /// The memory that its counts take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.histogram.distinct_values() * size_of::<u64>()
+    }
+
     /// The number of recorded values.
     pub fn count(&self) -> u64 {
         self.histogram.len()

@@ -335,6 +335,14 @@ impl Tally {
         self.ended.clear();
     }
 
+    /// The memory of its histograms, in bytes; nothing else of it takes as much.
+    pub fn bytes(&self) -> usize {
+        let of_scripts = self.scripts.iter().flat_map(|one| [&one.response, &one.service]);
+        let of_statements = self.statements.iter().map(|one| &one.latencies);
+        let further = [&self.failed_response, &self.connects, &self.lateness];
+        of_scripts.chain(of_statements).chain(further).map(Latencies::bytes).sum()
+    }
+
     /// Reports a transaction that has ended.
     pub fn report(&mut self, ended: &Ended) {
         ended.write(&mut self.ended);

@@ -5,6 +5,8 @@ output; what it prints is kept for the log, and explains a command that starts n
 """
 
 import contextlib
+import os
+import select
 import subprocess
 import threading
 import time
@@ -27,7 +29,11 @@ WAITING_BYTES_MAX = 64 * 2**20
 """Of all agents' frames that are read and not yet taken: an agent keeps its own further ones."""
 _ARRIVED_BYTES = 2**12
 """What one takes in memory beside its raw bytes."""
+PRINTED_BYTES_MAX = 2**26
+_SHOWN_BYTES_MAX = 2**16
 _LENGTH_BYTES = 4
+WORDS_S = 10.0
+"""How long an agent may not take anything of what it is sent."""
 _END_S = 2.0
 _decode = msgspec.msgpack.Decoder(AgentFrame).decode
 
@@ -60,6 +66,13 @@ class Arrivals(Queue[Arrived]):
         self._bytes -= _ARRIVED_BYTES + len(item.raw)
         return item
 
+    def put_anyway(self, item: Arrived) -> None:
+        """Put it, however full it is."""
+        with self.mutex:
+            self._put(item)
+            self.unfinished_tasks += 1
+            self.not_empty.notify()
+
 
 class Agent:
     """An agent that was started; a thread of its own reads what it reports."""
@@ -76,8 +89,10 @@ class Agent:
         self._asked: set[int] = set()
         """Questions for its clock that it has not answered yet."""
         self._arrivals = arrivals
-        self._is_silent = False
+        self._is_given_up = False
         self._is_closing = False
+        self._is_left = False
+        """Whether a process of it goes on that cannot be ended from here."""
         self._words = threading.Lock()
         self._process = place.start()
         assert self._process.stdout is not None
@@ -86,13 +101,18 @@ class Agent:
         self._reader.start()
 
     def send(self, word: object) -> None:
-        """Send a word; one that has ended shows that by itself."""
+        """Send a word; one that has ended shows that by itself, and one that takes none is lost."""
         stdin = self._process.stdin
         assert stdin is not None
         left = memoryview(msgspec.json.encode(word) + b"\n")
         with self._words, contextlib.suppress(OSError, ValueError):
+            room = select.poll()
+            room.register(stdin, select.POLLOUT)
             while left:
-                left = left[stdin.write(left) :]
+                if not room.poll(1000 * WORDS_S):
+                    self.give_up("it took no words")
+                    return
+                left = left[stdin.write(left[: select.PIPE_BUF]) :]
 
     @property
     def pid(self) -> int | None:
@@ -111,37 +131,53 @@ class Agent:
         while not self.offsets.empty():
             yield self.offsets.get()
 
-    def fall_silent(self) -> None:
-        """It does not answer any more: its stream ends, which is the sign that it is lost."""
-        self._is_silent = True
+    def give_up(self, why: str) -> None:
+        """Take it for lost, for this reason, even if it cannot be ended from here."""
+        if not self._is_given_up:
+            self._is_given_up = True
+            self._arrivals.put_anyway(Arrived(self, b"", None, why))
         self.kill()
 
     def kill(self) -> None:
         """End it at once, and what its command has started on this host."""
         self._process.kill()
 
-    def close(self) -> None:
-        """Wait until it has ended; one that does not end by itself is ended."""
+    def close(self) -> bool:
+        """Wait until it has ended; return False if a process that it started cannot be ended.
+
+        That one ends by itself once it reads on: its input has ended.
+        """
         self._is_closing = True
         stdin = self._process.stdin
         assert stdin is not None
         with self._words, contextlib.suppress(OSError):
             stdin.close()
-        try:
-            self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
+        for _ in range(2):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_S)
+                break
             self.kill()
-            self._process.wait()
-        self._reader.join()
-        process = self._process
-        for stream in (self._output, process.stdin, process.stdout, process.printed):
-            if stream is not None:
-                stream.close()
+        self._reader.join(_END_S)
+        self._is_left = self._reader.is_alive()
+        if not self._is_left:
+            self._close_streams()
+        return not self._is_left
 
     def printed(self) -> str:
-        """What it has printed, without the secrets."""
-        self._process.printed.seek(0)
-        return self.masker.text(self._process.printed.read().decode(errors="replace"))
+        """What it has printed last, without the secrets."""
+        begin = max(0, self.printed_bytes() - _SHOWN_BYTES_MAX)
+        # The place in the file is that of the agent, which goes on to write.
+        text = os.pread(self._process.printed.fileno(), _SHOWN_BYTES_MAX, begin).decode(
+            errors="replace"
+        )
+        # A secret that was cut in two would not be known as one.
+        return self.masker.text(text.partition("\n")[2] if begin else text)
+
+    def printed_bytes(self) -> int:
+        """How much it has printed; 0 once it is closed."""
+        with contextlib.suppress(OSError, ValueError):
+            return os.fstat(self._process.printed.fileno()).st_size
+        return 0
 
     def _read(self) -> None:
         end = ""
@@ -162,12 +198,19 @@ class Agent:
         except (msgspec.MsgspecError, ValueError) as error:
             end = f"it sent what no agent does: {error}"
             self.kill()
-        if self._is_silent:
-            end = "nothing was heard of it"
         self._pass_on(Arrived(self, b"", None, end or self._process.why_ended()))
 
+        if self._is_left:
+            self._close_streams()
+
+    def _close_streams(self) -> None:
+        process = self._process
+        for stream in (self._output, process.stdin, process.stdout, process.printed):
+            if stream is not None:
+                stream.close()
+
     def _pass_on(self, arrived: Arrived) -> None:
-        while True:
+        while not self._is_given_up:
             try:
                 self._arrivals.put(arrived, timeout=0.5)
                 return

@@ -7,10 +7,10 @@ starts yields frames as one engine does, so a run does not know how many there a
 import queue
 import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 from msgspec.structs import replace
 
@@ -24,17 +24,22 @@ from dbdyno.fleet.running import RunningFleet
 from dbdyno.fleet.shares import apportioned, dealt
 from dbdyno.fleet.words import OnLost, Place, Workers
 from dbdyno.formatting import counted
+from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.frame.parts import Greeting
 from dbdyno.model.plan import Endpoint, LoadPlan, Plan
 from dbdyno.model.secrets import Masker, secrets_of
 
 GREETING_MAX_S = 20.0
 """How long a command may take to start an agent: a login on another host, for example."""
+STARTING_MAX = 8
+"""Agents of one command that are started and not heard yet: sshd refuses more logins at once."""
 CLOCK_MAX_S = 2.0
 FILES_EACH = 3
 """Its standard streams; what it prints goes to a file."""
 FILES_BESIDE = 256
 OUTPUT_LINES = 5
+OUTPUT_CHARACTERS = 500
+_Load: TypeAlias = Callable[[LoadPlan], Iterable[Progress | Loaded]]
 
 
 class Fleet:
@@ -55,31 +60,21 @@ class Fleet:
     def begin(self) -> None:
         """Start the agents; raise what is wrong with any of them."""
         _allow_files(FILES_EACH * len(self._places) + FILES_BESIDE)
-        for number, place in enumerate(self._places):
-            try:
-                self.agents.append(Agent(number, place, self._arrivals))
-            except OSError as error:
-                raise DbdynoError(
-                    "worker",
-                    f"worker {place.name} could not be started: {error}",
-                    "dbdyno workers list shows each worker's command.",
-                ) from error
-        self._await_greetings()
+        self._start_agents()
         self._compare_clocks()
-        self._waiting.enter_context(Pulse(self.agents))
+        self._waiting.enter_context(Pulse(self.agents, self._take_offsets))
 
     def known(self) -> Iterator[tuple[Agent, Greeting, Offset]]:
         """Yield each agent with what it said of itself, and how far its clock is ahead."""
         for agent, offset in zip(self.agents, self.offsets, strict=True):
             yield agent, _greeting(agent), offset
 
-    def end(self) -> None:
-        """End all agents that have not ended."""
+    def end(self) -> list[str]:
+        """End all agents that have not ended; return the names of those out of reach."""
         self._waiting.close()
         for agent in self.agents:
             agent.kill()
-        for agent in self.agents:
-            agent.close()
+        return [agent.name for agent in self.agents if not agent.close()]
 
     def shared(self, plan: Plan, threads: int | None) -> Plan:
         """Return the plan of all agents together, with so many threads, or one for each CPU."""
@@ -102,6 +97,24 @@ class Fleet:
         if threads and threads < most:
             asked = counted(threads, "thread")
         self._refuse_fewer(min(threads or most, most), asked, "Use more clients (-c)")
+
+    def while_loading(self, load: _Load) -> _Load:
+        """Return a load that ends as soon as an agent is lost, which waits for its own job."""
+
+        def loading(plan: LoadPlan) -> Iterator[Progress | Loaded]:
+            for frame in load(plan):
+                if not self._arrivals.empty():
+                    lost = self._arrivals.get()
+                    raise DbdynoError(
+                        "worker",
+                        f"worker {lost.agent.name} was lost while data was loaded: "
+                        f"{lost.end or 'it sent what no agent does'}",
+                        "dbdyno workers check examines the hosts. What was loaded is kept: the "
+                        "same command continues.",
+                    )
+                yield frame
+
+        return loading
 
     def start(self, plan: Plan, log: IO[str]) -> RunningFleet:
         """Start the load; the agents begin it together."""
@@ -180,27 +193,46 @@ class Fleet:
         weights = beyond_one if any(beyond_one) else [1] * len(cpus)
         return [1 + more for more in apportioned(threads - len(cpus), weights)]
 
-    def _await_greetings(self) -> None:
-        deadline = time.monotonic() + GREETING_MAX_S
-        waited = set(self.agents)
-        while waited:
+    def _start_agents(self) -> None:
+        """Start each, and hear who it is: a few at a time of those with one command."""
+        left: dict[tuple[str, ...], list[tuple[int, Place]]] = {}
+        for number, place in reversed(tuple(enumerate(self._places))):
+            left.setdefault(place.command, []).append((number, place))
+        deadlines: dict[Agent, float] = {}
+
+        def start(command: tuple[str, ...]) -> None:
+            if of_command := left[command]:
+                number, place = of_command.pop()
+                agent = _started(number, place, self._arrivals)
+                self.agents.append(agent)
+                deadlines[agent] = time.monotonic() + GREETING_MAX_S
+
+        for command in [*left] * STARTING_MAX:
+            start(command)
+        while deadlines:
+            first = next(iter(deadlines))
             try:
-                arrived = self._arrivals.get(timeout=max(0.0, deadline - time.monotonic()))
+                arrived = self._arrivals.get(timeout=max(0.0, deadlines[first] - time.monotonic()))
             except queue.Empty:
-                agent = min(waited, key=lambda agent: agent.number)
-                raise _no_agent(agent, f"nothing within {GREETING_MAX_S:g} s") from None
+                raise _no_agent(first, f"nothing within {GREETING_MAX_S:g} s") from None
             agent = arrived.agent
             if agent.greeting or not isinstance(arrived.frame, Greeting):
                 raise _no_agent(agent, arrived.end or "another answer")
             agent.greeting = arrived.frame
             _refuse_other_build(agent, arrived.frame)
-            waited.discard(agent)
+            del deadlines[agent]
+            start(self._places[agent.number].command)
+        self.agents.sort(key=lambda agent: agent.number)
+
+    def _take_offsets(self) -> None:
+        """Take what nobody needs while they wait."""
+        for agent in self.agents:
+            tuple(agent.taken_offsets())
 
     def _compare_clocks(self) -> None:
         """Ask each agent for its clock, again and again: all at once, and each answer awaited."""
         found: list[list[Offset]] = [[] for _ in self.agents]
-        for agent in self.agents:
-            tuple(agent.taken_offsets())  # older ones
+        self._take_offsets()
         for _ in range(EXCHANGES):
             for agent in self.agents:
                 agent.ask_clock()
@@ -230,7 +262,11 @@ def opened(
             )
         yield fleet
     finally:
-        fleet.end()
+        for name in fleet.end():
+            say(
+                f"worker {name}: what its command has started cannot be ended from here; it ends "
+                "by itself, since its input has ended"
+            )
 
 
 def _allow_files(count: int) -> None:
@@ -239,6 +275,17 @@ def _allow_files(count: int) -> None:
     most = count if hard == resource.RLIM_INFINITY else min(count, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _started(number: int, place: Place, arrivals: Arrivals) -> Agent:
+    try:
+        return Agent(number, place, arrivals)
+    except OSError as error:
+        raise DbdynoError(
+            "worker",
+            f"worker {place.name} could not be started: {error}",
+            "dbdyno workers list shows each worker's command.",
+        ) from error
 
 
 def _greeting(agent: Agent) -> Greeting:
@@ -260,7 +307,7 @@ def _refuse_other_build(agent: Agent, greeting: Greeting) -> None:
 
 def _no_agent(agent: Agent, why: str) -> DbdynoError:
     lines = agent.printed().strip().splitlines()[-OUTPUT_LINES:]
-    said = f"; it printed: {' / '.join(lines)}" if lines else ""
+    said = f"; it printed: {' / '.join(lines)[-OUTPUT_CHARACTERS:]}" if lines else ""
     return DbdynoError(
         "worker",
         f"worker {agent.name} is no agent of dbdyno: {why}{said}",

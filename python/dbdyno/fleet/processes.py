@@ -3,9 +3,11 @@
 import contextlib
 import fcntl
 import os
+import select
 import signal
 import subprocess
 import tempfile
+import threading
 from typing import IO, Protocol
 
 PIPE_BYTES = 2**20
@@ -32,7 +34,7 @@ class Process(Protocol):
         """A file with what it has printed so far."""
 
     def kill(self) -> None:
-        """End it at once; does not wait."""
+        """End it at once, as far as that is in our power; does not wait."""
 
     def wait(self, timeout: float | None = None) -> object:
         """Wait until it has ended; raise ``subprocess.TimeoutExpired`` if it does not."""
@@ -45,6 +47,8 @@ class Command(subprocess.Popen[bytes]):
     """A command on this host, and what it starts in turn."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
+        self._group = threading.Lock()
+        """The number of its group is its own until it was waited for."""
         self.printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the agent
         try:
             super().__init__(
@@ -64,9 +68,27 @@ class Command(subprocess.Popen[bytes]):
             fcntl.fcntl(self.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def kill(self) -> None:
-        """End it at once, and what it has started on this host."""
-        with contextlib.suppress(OSError):
-            os.killpg(self.pid, signal.SIGKILL)
+        """End it at once, and what it has started on this host, unless that left its group."""
+        with self._group, contextlib.suppress(OSError):
+            if self.returncode is None:
+                os.killpg(self.pid, signal.SIGKILL)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it has ended; what it has started ends with it."""
+        with self._group:
+            if self.returncode is not None:
+                return self.returncode
+            end = os.pidfd_open(self.pid)
+        try:
+            ends = select.poll()
+            ends.register(end, select.POLLIN)
+            if not ends.poll(None if timeout is None else 1000 * timeout):
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+        finally:
+            os.close(end)
+        self.kill()
+        with self._group:
+            return super().wait()
 
     def why_ended(self) -> str:
         """Say how its process has ended, if it has."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
-from dbdyno.fleet.agents import Agent
+from dbdyno.fleet.agents import PRINTED_BYTES_MAX, Agent
 from dbdyno.watch import Watch
 
 EVERY_S = 0.25
@@ -54,4 +54,7 @@ class Pulse(Watch):
                     self._silent_s[agent] = silent_s
                 if silent_s >= SILENCE_MAX_S:
                     self.forget(agent)
-                    agent.fall_silent()
+                    agent.give_up("nothing was heard of it")
+                elif agent.printed_bytes() > PRINTED_BYTES_MAX:
+                    self.forget(agent)
+                    agent.give_up("it prints without end")

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dbdyno import engine
 from dbdyno.fleet.agents import Agent, Arrivals, Arrived
 from dbdyno.fleet.clocks import Drift, Offset
-from dbdyno.fleet.pulse import Pulse
+from dbdyno.fleet.pulse import EVERY_S, Pulse
 from dbdyno.model.frame import (
     Activity,
     Connected,
@@ -26,6 +26,7 @@ from dbdyno.model.frame import (
     Failed,
     Frame,
     Hello,
+    Interval,
     Note,
     Outage,
     OutageBegun,
@@ -37,11 +38,15 @@ from dbdyno.model.worker import WorkerPart
 
 LEAD_NS = 100_000_000
 """The time between the decision to begin and the beginning, beside four ways over the network."""
+AWAITED_MIN_S = 8.0
+AWAITED_INTERVALS = 4
+"""How long the others wait for an agent's numbers, at least: whoever reads the whole waits longer
+for a frame of it, and then ends them all."""
 _decode = msgspec.msgpack.Decoder(Frame).decode
 _Out = tuple[bytes, Frame]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Part:
     """What is known of one agent's part."""
 
@@ -107,6 +112,8 @@ class RunningFleet:
         self._state = _State()
         self._sum: engine.Sum | None = None
         self._counters: list[str] = []
+        self._awaited_s = 0.0
+        """Since the last interval of the whole, by naps as in :class:`Pulse`."""
         self._killed = threading.Event()
         self._stop_wanted = threading.Event()
         self._telling = threading.Lock()
@@ -121,6 +128,8 @@ class RunningFleet:
                 if part.is_over:
                     continue
                 for raw, frame in self._understood(part, arrived):
+                    if isinstance(frame, Interval):
+                        self._awaited_s = 0.0
                     yield raw, frame
                     if isinstance(frame, Connected):
                         self._begin()
@@ -145,7 +154,7 @@ class RunningFleet:
         """End all at once, and the frames with them; does not wait."""
         self._killed.set()
         for part in self._parts:
-            part.agent.kill()
+            part.agent.give_up("it was ended")
 
     def abandon(self) -> None:
         """End all at once and wait until they have ended."""
@@ -184,6 +193,23 @@ class RunningFleet:
         if self._stop_wanted.is_set():
             self._stop_wanted.clear()
             self._stop_all()
+        # What has arrived and is not read yet may be what the others wait for.
+        self._awaited_s = self._awaited_s + EVERY_S if self._arrivals.empty() else 0.0
+        awaited_max_s = max(AWAITED_MIN_S, AWAITED_INTERVALS * self._plan.interval_ns / 1e9)
+        if self._state.has_begun and self._awaited_s >= awaited_max_s:
+            self._awaited_s = 0.0
+            for part in self._behind():
+                part.agent.give_up(f"the others waited {awaited_max_s:g} s for its numbers")
+
+    def _behind(self) -> list[_Part]:
+        """Return the parts whose last interval is the earliest."""
+        ends_ns = {
+            part: part.last.end_ns - part.offset.offset_ns if part.last else 0
+            for part in self._parts
+            if not part.is_over
+        }
+        first_ns = min(ends_ns.values(), default=0) + self._plan.interval_ns // 2
+        return [part for part, end_ns in ends_ns.items() if end_ns < first_ns]
 
     def _soon(self) -> int:
         """Return an instant of which the slowest has certainly learned before."""
@@ -313,6 +339,7 @@ class RunningFleet:
         is_known = all(part.started or part.is_over for part in self._parts)
         if self._state.has_begun or not started or not is_known:
             return
+        self._awaited_s = 0.0
         self._state.has_begun = True
         first, begin_ns = started[0], self._state.begin_ns
         shift = begin_ns - first.monotonic_ns

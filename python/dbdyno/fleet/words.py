@@ -67,7 +67,13 @@ class Entry:
                 program = shlex.quote(slash + path) if path else "dbdyno"
                 return (*_SSH, host, f"{program} agent")
             case "ray":
-                return (sys.executable, "-m", "dbdyno.fleet.ray_driver", *_cluster(self.detail))
+                return (
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "dbdyno.fleet.ray_driver",
+                    *_cluster(self.detail),
+                )
             case "exec":
                 return ("/bin/sh", "-c", self.detail.replace("{n}", str(number)))
 

@@ -87,6 +87,7 @@ def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None
     ):
         if fleet:
             fleet.refuse(job.draft, reached.endpoint(), job.options.threads)
+            tools = replace(tools, load=fleet.while_loading(tools.load))
         ready = make_ready(job, tools, observer, connected, way=way, standbys=standbys.all)
         if fleet:
             ready = replace(ready, plan=fleet.shared(ready.plan, job.options.threads))

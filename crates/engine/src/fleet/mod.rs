@@ -16,9 +16,9 @@ use dbdyno_load::{ClosedInterval, Phase};
 use dbdyno_model::{Nanos, Plan};
 use pace::Pace;
 
-/// Intervals that are kept for a part that is behind the others: each has histograms of all scripts
-/// and statements.
-const WAITING_MAX: usize = 300;
+/// Bytes of what is kept for a part that is behind the others: of intervals, each of which has
+/// histograms of all scripts and statements, and of what clients were doing at each instant.
+const WAITING_BYTES_MAX: usize = 256 << 20;
 
 /// When a report of a part arrived, by the clock of the whole.
 #[derive(Clone, Copy, Debug)]
@@ -73,16 +73,13 @@ impl Fleet {
     pub fn new(plan: Plan, threads: &[Vec<u32>], statements: usize) -> Self {
         let shape = shape_of(&plan, statements);
         let duration = plan.stages.iter().filter_map(|stage| stage.duration_ns).sum();
-        let clients_of = |threads: &Vec<u32>| {
-            threads.iter().flat_map(|&thread| plan.clients_of(thread)).collect::<Vec<u32>>()
-        };
         Self {
-            clients: threads.iter().map(clients_of).collect(),
+            clients: threads.iter().map(|threads| plan.clients_of_threads(threads)).collect(),
             connected: threads.iter().map(|_| None).collect(),
             shape,
             reported: threads.iter().map(|_| Reported::default()).collect(),
             parts: Parts::new(shape, threads.len()),
-            snapshots: Snapshots::new(plan.clients, threads.len()),
+            snapshots: Snapshots::new((0..plan.clients).collect(), threads.len()),
             collector: Collector::new(shape, duration),
             last_end: Nanos::ZERO,
             plan,
@@ -137,10 +134,11 @@ impl Fleet {
 
     /// The parts that are so far behind the others that these cannot be kept for them any longer.
     pub fn too_slow(&self) -> Vec<usize> {
-        if self.parts.waiting() > WAITING_MAX { self.parts.awaited() } else { Vec::new() }
+        let waiting_bytes = self.parts.waiting_bytes() + self.snapshots.waiting_bytes();
+        if waiting_bytes > WAITING_BYTES_MAX { self.parts.awaited() } else { Vec::new() }
     }
 
-    /// What a part's clients were doing at an instant; returns the frames of whole instants. An
+    /// What a part's clients were doing at an instant, in their order; returns the frames of whole instants. An
     /// error means that a part reports what no engine does.
     pub fn activity(
         &mut self,
@@ -151,14 +149,13 @@ impl Fleet {
         let at = arrival.shifted(activity.at_ns);
         let step = self.plan.activity_interval_ns.unwrap_or(Nanos::MAX);
         self.reported[part].instants.take(arrival, at, at, step, 0)?;
-        let own = |&client: &u32| {
-            let place = client as usize;
+        let own = |(place, &client): (usize, &u32)| {
             let doing = activity.statements.get(2 * place..2 * place + 2)?;
             let backend = activity.backends.get(4 * place..4 * place + 4)?;
             let doing = Doing(u16::from_le_bytes(doing.try_into().ok()?));
             Some((u64::from(client), doing, u32::from_le_bytes(backend.try_into().ok()?)))
         };
-        let clients = self.clients[part].iter().filter_map(own).collect();
+        let clients = self.clients[part].iter().enumerate().filter_map(own).collect();
         self.snapshots.add(part, vec![hist::Activity { at, clients }]);
         Ok(self.whole_instants())
     }

@@ -14,15 +14,22 @@ type Parts = Vec<Option<Activity>>;
 /// The instants that not all parts have reported yet.
 #[derive(Debug)]
 pub(crate) struct Snapshots {
-    clients: usize,
+    clients: Vec<u32>,
     parts: usize,
     pending: BTreeMap<Nanos, Parts>,
 }
 
 impl Snapshots {
-    /// Of this many clients in this many parts.
-    pub(crate) fn new(clients: u32, parts: usize) -> Self {
-        Self { clients: clients as usize, parts, pending: BTreeMap::new() }
+    /// Of these clients, in ascending order, in this many parts.
+    pub(crate) fn new(clients: Vec<u32>, parts: usize) -> Self {
+        Self { clients, parts, pending: BTreeMap::new() }
+    }
+
+    /// The memory of the instants that wait for a part, in bytes, as if all others had reported.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        let of_parts = self.parts * size_of::<Option<Activity>>();
+        let of_clients = self.clients.len() * size_of::<(u64, Doing, u32)>();
+        self.pending.len() * (of_parts + of_clients)
     }
 
     /// Adds what a part has reported.
@@ -54,11 +61,11 @@ impl Snapshots {
     }
 
     fn frame(&self, at: Nanos, parts: Parts) -> frame::Activity {
-        let mut clients = vec![(Doing::UNCONNECTED, 0); self.clients];
+        let mut clients = vec![(Doing::UNCONNECTED, 0); self.clients.len()];
         for (client, doing, backend) in parts.into_iter().flatten().flat_map(|part| part.clients) {
             // The place of a client that moved to another lane holds a number that no client has.
-            if let Some(place) = clients.get_mut(client as usize) {
-                *place = (doing, backend);
+            if let Ok(place) = self.clients.binary_search_by_key(&client, |&own| own.into()) {
+                clients[place] = (doing, backend);
             }
         }
         frame::Activity::new(at, &clients)
@@ -86,7 +93,7 @@ mod tests {
 
     #[test]
     fn clients_stand_in_their_order_over_all_lanes() {
-        let mut snapshots = Snapshots::new(5, 2);
+        let mut snapshots = Snapshots::new((0..5).collect(), 2);
         snapshots.add(1, vec![part(100, &[(4, 4, 14), (3, 3, 13)])]);
         assert_eq!(snapshots.take_complete(|_| false), []);
         snapshots.add(0, vec![part(100, &[(0, 0, 10), (2, 2, 12), (u64::MAX, 9, 0), (1, 1, 11)])]);
@@ -97,8 +104,16 @@ mod tests {
     }
 
     #[test]
+    fn an_engine_that_shares_the_load_tells_of_its_own_clients_alone() {
+        let mut snapshots = Snapshots::new(vec![1, 3, 5], 1);
+        snapshots.add(0, vec![part(100, &[(5, 7, 15), (1, 4, 11)])]);
+        let frames = snapshots.take_complete(|_| false);
+        assert_eq!(read(&frames[0]), (100, vec![4, 0xFFFF, 7], vec![11, 0, 15]));
+    }
+
+    #[test]
     fn all_instants_that_the_slowest_lane_has_reported_are_complete() {
-        let mut snapshots = Snapshots::new(2, 2);
+        let mut snapshots = Snapshots::new((0..2).collect(), 2);
         snapshots.add(0, [100, 200, 300].map(|at| part(at, &[(0, 0, 10)])).into());
         snapshots.add(1, [100, 200].map(|at| part(at, &[(1, 1, 11)])).into());
         let complete = snapshots.take_complete(|_| false);
@@ -110,7 +125,7 @@ mod tests {
 
     #[test]
     fn an_instant_that_one_lane_passed_over_is_dropped() {
-        let mut snapshots = Snapshots::new(2, 2);
+        let mut snapshots = Snapshots::new((0..2).collect(), 2);
         snapshots.add(0, vec![part(100, &[(0, 0, 10)]), part(200, &[(0, 1, 10)])]);
         snapshots.add(1, vec![part(200, &[(1, 2, 11)])]);
         let frames = snapshots.take_complete(|_| false);
@@ -121,7 +136,7 @@ mod tests {
 
     #[test]
     fn clients_of_a_lane_that_is_over_are_unconnected() {
-        let mut snapshots = Snapshots::new(2, 2);
+        let mut snapshots = Snapshots::new((0..2).collect(), 2);
         assert_eq!(snapshots.take_complete(|_| true), []);
         snapshots.add(0, vec![part(100, &[(0, 7, 10)])]);
         assert_eq!(snapshots.take_complete(|_| false), []);

@@ -103,6 +103,14 @@ impl Plan {
         (thread..self.clients).step_by(self.threads.max(1) as usize)
     }
 
+    /// The clients of these threads, in ascending order.
+    pub fn clients_of_threads(&self, threads: &[u32]) -> Vec<u32> {
+        let mut clients: Vec<u32> =
+            threads.iter().flat_map(|&thread| self.clients_of(thread)).collect();
+        clients.sort_unstable();
+        clients
+    }
+
     /// The number of this engine's clients.
     pub fn clients_here(&self) -> u32 {
         self.threads_here().into_iter().map(|thread| self.clients_of(thread).count() as u32).sum()

@@ -61,7 +61,7 @@ impl Aggregator {
             collector: Collector::new(shape, duration),
             parts: Parts::new(shape, lanes),
             is_shared: plan.is_shared(),
-            snapshots: Snapshots::new(plan.clients, lanes),
+            snapshots: Snapshots::new(plan.clients_of_threads(&plan.threads_here()), lanes),
             lanes: (0..lanes).map(|_| LaneState::default()).collect(),
             last_use: usage::so_far(),
             last_waited: Nanos::ZERO,
