@@ -59,6 +59,9 @@ class Hosts:
         intervals = [frame for frame in said if frame["kind"] == "part_interval"]
         self.step_ns = intervals[0]["end_ns"] - intervals[0]["begin_ns"]
         self._intervals = [Framed(interval, "begin_ns", "end_ns") for interval in intervals]
+        instants_ns = [frame["at_ns"] for frame in said if frame["kind"] == "activity"]
+        self._apart_ns = instants_ns[1] - instants_ns[0]
+        self._activity = Framed(first["activity"], "at_ns")
         self._plain = {kind: Framed(frame).of() for kind, frame in first.items()}
         self._started = Framed(first["started"], "monotonic_ns")
         clock = {"kind": "clock", "question": 0, "received_ns": 0, "sent_ns": 0}
@@ -89,11 +92,14 @@ class Hosts:
                 number += 1
 
     def _interval(self, host: Host, number: int) -> bytes:
-        """An interval at its time; the end after the last one."""
+        """An interval at its time, and what clients did in it; the end after the last one."""
         if number == len(self._intervals):
             return self._plain["done"]
         begin_ns = host.begin_ns + number * self.step_ns
-        return self._intervals[number].of(begin_ns, begin_ns + self.step_ns)
+        end_ns = begin_ns + self.step_ns
+        instants_ns = range(begin_ns + self._apart_ns, end_ns + 1, self._apart_ns)
+        activities = b"".join(self._activity.of(at_ns) for at_ns in instants_ns)
+        return activities + self._intervals[number].of(begin_ns, end_ns)
 
     def _hear(self, host: Host) -> None:
         """Answer what one of them was sent."""

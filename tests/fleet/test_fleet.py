@@ -35,7 +35,16 @@ from dbdyno.model.frame import (
     Started,
     Window,
 )
-from dbdyno.model.plan import Arrivals, OpenArrivals, Plan, Script, Stage
+from dbdyno.model.plan import (
+    Address,
+    Arrivals,
+    Endpoint,
+    OpenArrivals,
+    Plan,
+    Script,
+    Stage,
+    TcpAddress,
+)
 from dbdyno.model.worker import WorkerPart
 from tests.engine.postgres import Postgres
 from tests.engine.running import assert_identities, plan_for, times
@@ -232,6 +241,25 @@ def test_one_that_cannot_be_ended_from_here_is_lost_all_the_same(local, log):
     os.kill(greeting.pid, signal.SIGCONT)
     left = Path(f"/proc/{greeting.pid}")
     wait_until(lambda: not left.exists(), "it has ended, since its input has")
+
+
+def test_other_hosts_find_a_server_by_its_name_where_this_one_has_a_loopback_address():
+    """Such as Debian's 127.0.1.1 for a host's own name."""
+
+    def endpoint_at(host: str) -> Endpoint:
+        tcp = TcpAddress(host=host, port=5432, numeric="127.0.1.1")
+        return Endpoint(address=Address(tcp=tcp), user="me", database="mine")
+
+    by_name, local = endpoint_at("db.example"), endpoint_at("localhost")
+    with begun("local") as fleet:
+        fleet.load_jobs(local, 1)  # all agents are on this host
+        greeting = fleet.agents[0].greeting
+        assert greeting is not None
+        fleet.agents[0].greeting = msgspec.structs.replace(greeting, boot="of another host")
+        fleet.load_jobs(by_name, 1)
+        with pytest.raises(DbdynoError, match="worker local-1 is on another host, and a server"):
+            fleet.load_jobs(local, 1)
+    assert by_name.elsewhere.address.tcp == TcpAddress(host="db.example", port=5432)
 
 
 def test_two_signals_end_a_load_with_one_that_cannot_be_ended_from_here(local, log):

@@ -1,10 +1,16 @@
 """Agents on the nodes of a Ray cluster: a real one, whose nodes are lost as nodes are."""
 
+import asyncio
 import contextlib
 import os
 import signal
+import socket
+import ssl
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +19,7 @@ import pytest
 
 from dbdyno.engine import histogram_bars, histogram_merge
 from dbdyno.errors import DbdynoError
-from dbdyno.fleet import ray_cluster
+from dbdyno.fleet import ray_cluster, ray_driver, ray_node
 from dbdyno.fleet.examining import examined
 from dbdyno.fleet.fleet import Fleet
 from dbdyno.fleet.ray_cluster import kept_nodes
@@ -38,6 +44,7 @@ from tests.support.rights import network_namespaces
 
 __all__ = ["table"]  # a fixture
 
+MANY = bytes(20 * 2**20)
 SECRET = "a-very-secret-word"
 
 
@@ -62,6 +69,45 @@ def cluster() -> Iterator[RayCluster]:
 def free(cluster: RayCluster) -> bool:
     """Whether nothing of a load is left on the nodes: neither agents nor their actors."""
     return not processes_with(cluster, "dbdyno/agent.py") and not actors(cluster)
+
+
+class _Hasty:
+    """A node that is done with an agent while its last bytes are still on their way."""
+
+    def __init__(self, *keys: bytes) -> None:
+        self.run = self
+        self._keys = keys
+
+    async def remote(self, host: str, port: int, certificate: str) -> None:
+        context = ssl.create_default_context(cadata=certificate)
+        context.check_hostname = False
+        for key in self._keys:
+            _, writer = await asyncio.open_connection(host, port, ssl=context)
+            writer.write(key)
+            writer.write(MANY)
+            writer.close()
+
+
+def test_the_last_bytes_of_an_agent_on_a_slow_link_arrive():
+    keys = [os.urandom(ray_node.KEY_BYTES) for _ in range(2)]
+    stream, other = socket.socketpair()
+    printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
+    end = ray_driver._Ends(other.detach(), os.dup(printed.fileno()))
+    found: list[bytes] = []
+
+    def read() -> None:
+        while piece := stream.recv(2**16):
+            time.sleep(0.005)
+            found.append(piece)
+
+    with stream, printed:
+        reader = threading.Thread(target=read)
+        reader.start()
+        prints = [ray_node.fingerprint(key) for key in keys]
+        assert asyncio.run(ray_driver.are_joined("127.0.0.1", [_Hasty(*keys)], [end], [prints]))
+        reader.join()
+        assert os.fstat(printed.fileno()).st_size == len(MANY)
+    assert b"".join(found) == MANY
 
 
 def actors(cluster: RayCluster) -> set[int]:

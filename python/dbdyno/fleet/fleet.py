@@ -123,6 +123,7 @@ class Fleet:
         self._waiting.close()
         with suppress(DbdynoError):
             self._compare_clocks()
+        plan = replace(plan, endpoint=self._reached(plan.endpoint))
         hands = dealt(self._thread_counts(plan.threads))
         masker = Masker(secrets_of(plan))
         for agent, hand in zip(self.agents, hands, strict=True):
@@ -149,6 +150,7 @@ class Fleet:
         """Start to fill tables; each agent has some of the jobs."""
         self._waiting.close()
         masker = Masker(secrets_of(plan))
+        plan = replace(plan, endpoint=self._reached(plan.endpoint))
         hands = dealt(self._thread_counts(plan.jobs))
         for agent, hand in zip(self.agents, hands, strict=True):
             agent.masker = masker
@@ -156,17 +158,26 @@ class Fleet:
         return RunningLoad(self.agents, self._arrivals)
 
     def _refuse_out_of_reach(self, endpoint: Endpoint) -> None:
-        own_boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        away = [agent.name for agent in self.agents if _greeting(agent).boot != own_boot]
-        standbys = endpoint.standby_addresses or []
-        addresses = (endpoint.address, *endpoint.further_addresses, *standbys)
-        if away and any(address.is_on_this_host for address in addresses):
+        if not (away := self._away()):
+            return
+        found = endpoint.elsewhere
+        addresses = (found.address, *found.further_addresses, *(found.standby_addresses or []))
+        if any(address.is_on_this_host for address in addresses):
             raise DbdynoError(
                 "usage",
-                f"worker {away[0]} is on another host, and a server is reached by an address of "
-                "this one alone",
+                f"worker {away[0].name} is on another host, and a server is reached by an address "
+                "of this one alone",
                 "Name each server with --target by a host name that all workers know.",
             )
+
+    def _away(self) -> list[Agent]:
+        """Return the agents on other hosts."""
+        own_boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return [agent for agent in self.agents if _greeting(agent).boot != own_boot]
+
+    def _reached(self, endpoint: Endpoint) -> Endpoint:
+        """Return the server as the agents find it."""
+        return endpoint.elsewhere if self._away() else endpoint
 
     def _refuse_fewer(self, count: int, asked: str, hint: str) -> None:
         if count < len(self.agents):

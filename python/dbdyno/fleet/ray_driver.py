@@ -191,6 +191,8 @@ class _Ends:
     def __init__(self, stream: int, printed: int) -> None:
         self._socket = socket.socket(fileno=stream)
         # Another file position than the controller's, which reads there.
+        self._over = (asyncio.Event(), asyncio.Event())
+        """Whether the stream has come to its end, and what is printed."""
         path = f"/proc/self/fd/{printed}"
         self._printed = open(path, "ab", buffering=0)  # noqa: SIM115, PTH123 - to the last word
         os.close(printed)
@@ -201,18 +203,28 @@ class _Ends:
 
     async def stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Join the agent's stream with the controller's."""
-        await joined((self.reader, writer), (reader, self.writer))
+        try:
+            await joined((self.reader, writer), (reader, self.writer))
+        finally:
+            self._over[0].set()
 
     async def print(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Keep what the agent prints."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # it may have ended
             while text := await reader.read(CHUNK_BYTES):
                 self._printed.write(text)
+        self._over[1].set()
         await closed(writer)
+
+    async def over(self) -> None:
+        """Wait until all of it has arrived: its node may be done long before."""
+        for event in self._over:
+            await event.wait()
 
     async def end(self, why: str) -> None:
         """End the stream."""
-        self._printed.write(f"{why}\n".encode() if why else b"")
+        with self._printed:
+            self._printed.write(f"{why}\n".encode() if why else b"")
         await closed(self.writer)
 
 
@@ -271,6 +283,7 @@ async def are_joined(
             why = ""
             try:
                 await node.run.remote(host, port, certificate)
+                await end.over()
             except RayError as error:
                 why = f"Ray: {error}"
             await end.end(why)

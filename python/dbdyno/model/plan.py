@@ -8,6 +8,7 @@ import ipaddress
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from dbdyno.model.generators import Generator
 
@@ -69,6 +70,13 @@ class Address(Struct, frozen=True, kw_only=True):
             return is_loopback(self.tcp.numeric or self.tcp.host)
         return bool(self.unix)
 
+    @property
+    def elsewhere(self) -> "Address":
+        """How other hosts find it: what a host calls itself is often a loopback address there."""
+        if self.tcp and self.tcp.numeric and is_loopback(self.tcp.numeric):
+            return replace(self, tcp=replace(self.tcp, numeric=None))
+        return self
+
 
 class Tls(Struct, frozen=True, kw_only=True):
     """TLS, with libpq's names for the modes; the other fields are paths of PEM files.
@@ -107,6 +115,17 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     session_statements: tuple[str, ...] | UnsetType = UNSET
     tls: Tls = Tls()
     connect_timeout_ns: int = 10_000_000_000
+
+    @property
+    def elsewhere(self) -> "Endpoint":
+        """The same as other hosts find it."""
+        standbys = self.standby_addresses
+        return replace(
+            self,
+            address=self.address.elsewhere,
+            further_addresses=[each.elsewhere for each in self.further_addresses],
+            standby_addresses=standbys and [each.elsewhere for each in standbys],
+        )
 
 
 class Pacing(Struct, frozen=True, kw_only=True):
