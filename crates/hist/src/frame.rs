@@ -146,11 +146,11 @@ pub struct PartBegun {
 
 /// What a part reports instead of [`Interval`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PartInterval {
+pub struct PartInterval<L = Latencies> {
     pub phase: String,
     pub begin_ns: u64,
     pub end_ns: u64,
-    pub tally: Tally,
+    pub tally: Tally<L>,
     pub used: EngineUse,
     pub waited_us: u64,
     pub paused_us: u64,
@@ -175,7 +175,7 @@ pub struct WorkerInterval {
 
 impl WorkerInterval {
     /// Of a part with this number, between instants of the clock of the whole.
-    pub fn of(worker: usize, begin: Nanos, end: Nanos, part: &PartInterval) -> Self {
+    pub fn of<L>(worker: usize, begin: Nanos, end: Nanos, part: &PartInterval<L>) -> Self {
         let tally = &part.tally;
         let mut all = Latencies::default();
         for script in &tally.scripts {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
 /// Significant decimal digits of every percentile.
-const DIGITS: u8 = 3;
+pub(crate) const DIGITS: u8 = 3;
 
 /// The percentiles of every interval, in the order of [`Distribution`].
 const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -50,6 +50,22 @@ impl Latencies {
         self.sum_ns += other.sum_ns;
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Adds latencies: each as often as is said, their sum and their extremes.
+    pub(crate) fn record_all(
+        &mut self,
+        counts: &[(u64, u64)],
+        sum_ns: u64,
+        min_ns: u64,
+        max_ns: u64,
+    ) {
+        for &(ns, count) in counts {
+            self.histogram.record_n(ns, count).expect("an auto-resizing histogram grows");
+        }
+        self.sum_ns += sum_ns;
+        self.min_ns = self.min_ns.min(min_ns);
+        self.max_ns = self.max_ns.max(max_ns);
     }
 
     /// Removes all values, keeping the memory.
@@ -109,7 +125,7 @@ impl Latencies {
 }
 
 /// The sum and the extremes, and all values in `HdrHistogram`'s V2 format; no bytes for no values.
-type Packed = (u64, u64, u64, ByteBuf);
+pub(crate) type Packed = (u64, u64, u64, ByteBuf);
 
 impl From<Latencies> for Packed {
     fn from(latencies: Latencies) -> Self {

@@ -10,6 +10,7 @@ mod counters;
 mod distribution;
 pub mod frame;
 mod latencies;
+mod sparse;
 mod tally;
 
 pub use activity::{Activity, Doing};
@@ -18,6 +19,7 @@ pub use collector::Collector;
 pub use counters::{Copied, Counters, EngineUse, Rows};
 pub use distribution::Distribution;
 pub use latencies::Latencies;
+pub use sparse::{Samples, SparseLatencies};
 pub use tally::{
     Ended, FailedTry, FailureKey, FailureTally, Failures, Fate, ScriptTally, ServerTally, Shape,
     Slow, Tally, add_failure,

@@ -1,6 +1,6 @@
 //! What one worker counted in one interval.
 
-use crate::{Counters, Latencies, Rows};
+use crate::{Counters, Latencies, Rows, Samples};
 use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,9 +81,9 @@ pub struct ScriptTally {
 
 /// One statement's part of a tally.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct StatementTally {
+pub struct StatementTally<L = Latencies> {
     /// Its executions that succeeded.
-    pub latencies: Latencies,
+    pub latencies: L,
     /// The rows that they touched.
     pub rows: Rows,
 }
@@ -241,7 +241,7 @@ pub(crate) fn add_counts(own: &mut Vec<u64>, added: &[u64]) {
 
 /// What one worker counted in one interval; `counters` are cumulative over the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Tally {
+pub struct Tally<L = Latencies> {
     /// Transactions that succeeded in the interval, whenever they were due.
     pub completed_ok: u64,
     /// Those of them that were committed.
@@ -257,7 +257,7 @@ pub struct Tally {
     /// By script.
     pub scripts: Vec<ScriptTally>,
     /// By statement.
-    pub statements: Vec<StatementTally>,
+    pub statements: Vec<StatementTally<L>>,
     /// By the number of the server, if there are several.
     pub servers: Vec<ServerTally>,
     /// What scripts counted in measured transactions that succeeded, by the numbers of their
@@ -349,7 +349,7 @@ impl Tally {
     }
 
     /// Adds what another worker counted in the same interval.
-    pub fn merge(&mut self, other: &Self) {
+    pub fn merge<L: Samples>(&mut self, other: &Tally<L>) {
         self.completed_ok += other.completed_ok;
         self.completed_committed += other.completed_committed;
         self.completed_failed += other.completed_failed;
@@ -367,7 +367,7 @@ impl Tally {
         }
         make_room(&mut self.statements, other.statements.len());
         for (own, added) in self.statements.iter_mut().zip(&other.statements) {
-            own.latencies.merge(&added.latencies);
+            added.latencies.add_to(&mut own.latencies);
             own.rows.add(added.rows);
         }
         make_room(&mut self.servers, other.servers.len());

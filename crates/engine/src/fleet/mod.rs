@@ -11,8 +11,8 @@ use crate::run::activity::Snapshots;
 use crate::run::parts::{Parts, Whole};
 use crate::run::shape_of;
 use dbdyno_hist::frame::{Activity, Connected, Frame, PartConnected, PartInterval, WorkerInterval};
-use dbdyno_hist::{self as hist, Collector, Doing, EngineUse, Shape};
-use dbdyno_load::{ClosedInterval, Phase};
+use dbdyno_hist::{self as hist, Collector, Doing, EngineUse, Shape, SparseLatencies};
+use dbdyno_load::Phase;
 use dbdyno_model::{Nanos, Plan};
 use pace::Pace;
 
@@ -99,7 +99,7 @@ impl Fleet {
         &mut self,
         part: usize,
         arrival: Arrival,
-        mut interval: PartInterval,
+        mut interval: PartInterval<SparseLatencies>,
     ) -> Result<Vec<Frame>, String> {
         let phase = Phase::named(&interval.phase).ok_or("a phase that does not exist")?;
         let begin = arrival.shifted(interval.begin_ns);
@@ -127,8 +127,7 @@ impl Fleet {
         }
         let of_worker = WorkerInterval::of(part, begin, end, &interval);
         let summary = Summary { of_worker, used: interval.used };
-        let closed = ClosedInterval { phase, begin, end, tally: Box::new(interval.tally) };
-        self.parts.closed(part, closed, |_| summary);
+        self.parts.closed(part, phase, [begin, end], Box::new(interval.tally), |_| summary);
         self.whole_intervals()
     }
 

@@ -3,7 +3,7 @@
 use super::{Arrival, Fleet, WAITING_BYTES_MAX};
 use crate::run::aggregator::tests::{SHAPE, plan};
 use dbdyno_hist::frame::{Activity, Frame, PartConnected, PartInterval};
-use dbdyno_hist::{Doing, EngineUse, Latencies, Tally, bars};
+use dbdyno_hist::{Doing, EngineUse, Latencies, SparseLatencies, Tally, bars};
 use dbdyno_model::Nanos;
 
 fn fleet() -> Fleet {
@@ -24,6 +24,12 @@ fn interval(phase: &str, [begin_ms, end_ms]: [u64; 2], took_us: &[u64], ok: u64)
     PartInterval { phase, begin_ns, end_ns, tally, used, waited_us: 7, paused_us: 3000 }
 }
 
+/// The same as it comes from another host.
+fn sent(interval: PartInterval) -> PartInterval<SparseLatencies> {
+    let sent = Frame::PartInterval(Box::new(interval)).encode();
+    rmp_serde::from_slice(&sent[4..]).unwrap()
+}
+
 /// A minute after the beginning; the part's clock is so far behind.
 fn after_a_minute(shift: i64) -> Arrival {
     Arrival { shift, begin: Nanos::ZERO, now: Nanos::from_secs(60) }
@@ -34,11 +40,12 @@ fn percentiles_of_the_whole_are_those_of_all_samples() {
     let (one, other): (Vec<u64>, Vec<u64>) = ((1..=900).collect(), (5000..=5099).collect());
     let mut fleet = fleet();
     // The other's clock is 7 ms behind.
-    let first =
-        fleet.interval(0, after_a_minute(0), interval("measure", [1000, 2000], &one, 900)).unwrap();
+    let first = fleet
+        .interval(0, after_a_minute(0), sent(interval("measure", [1000, 2000], &one, 900)))
+        .unwrap();
     assert!(first.is_empty(), "the other part has not reported");
     let late = interval("measure", [993, 1993], &other, 100);
-    let frames = fleet.interval(1, after_a_minute(7_000_000), late).unwrap();
+    let frames = fleet.interval(1, after_a_minute(7_000_000), sent(late)).unwrap();
     let [Frame::Interval(whole)] = &frames[..] else { panic!("{frames:?}") };
     let mut all = Latencies::default();
     one.iter().chain(&other).for_each(|&us| all.record(Nanos::from_micros(us)));
@@ -69,10 +76,7 @@ fn each_statement_has_the_samples_of_all_parts_in_each_interval() {
                     its.tally.statements[statement as usize].latencies.record(Nanos(ns));
                 }
             }
-            // As it comes from another host.
-            let sent = Frame::PartInterval(Box::new(its)).encode();
-            let its: PartInterval = rmp_serde::from_slice(&sent[4..]).unwrap();
-            let frames = fleet.interval(part as usize, after_a_minute(0), its).unwrap();
+            let frames = fleet.interval(part as usize, after_a_minute(0), sent(its)).unwrap();
             whole.extend(frames.into_iter().filter_map(|frame| match frame {
                 Frame::Interval(whole) => Some(whole),
                 _ => None,
@@ -107,14 +111,14 @@ fn each_statement_has_the_samples_of_all_parts_in_each_interval() {
 #[test]
 fn what_a_lost_part_counted_stays_counted() {
     let mut fleet = fleet();
-    fleet.interval(0, after_a_minute(0), interval("measure", [0, 1000], &[5], 1)).unwrap();
+    fleet.interval(0, after_a_minute(0), sent(interval("measure", [0, 1000], &[5], 1))).unwrap();
     let mut busy = interval("measure", [0, 1000], &[5, 5], 2);
     let counters = &mut busy.tally.counters;
     (counters.due, counters.started, counters.in_flight) = (3, 3, 1);
-    fleet.interval(1, after_a_minute(0), busy).unwrap();
+    fleet.interval(1, after_a_minute(0), sent(busy)).unwrap();
     assert!(
         fleet
-            .interval(0, after_a_minute(0), interval("measure", [1000, 2000], &[5], 2))
+            .interval(0, after_a_minute(0), sent(interval("measure", [1000, 2000], &[5], 2)))
             .unwrap()
             .is_empty()
     );
@@ -127,13 +131,16 @@ fn what_a_lost_part_counted_stays_counted() {
 #[test]
 fn counters_that_contradict_each_other_are_refused() {
     let mut fleet = fleet();
-    let refused = fleet.interval(0, after_a_minute(0), interval("measure", [0, 1000], &[5], 2));
+    let refused =
+        fleet.interval(0, after_a_minute(0), sent(interval("measure", [0, 1000], &[5], 2)));
     assert!(refused.unwrap_err().contains("count(response) = ok"), "and not the other part's");
-    fleet.interval(1, after_a_minute(0), interval("measure", [0, 1000], &[5], 1)).unwrap();
+    fleet.interval(1, after_a_minute(0), sent(interval("measure", [0, 1000], &[5], 1))).unwrap();
     let frames = fleet.over(0).unwrap();
     let [Frame::Interval(whole)] = &frames[..] else { panic!("{frames:?}") };
     assert_eq!((whole.counters.ok, whole.scripts[0].response.count), (1, 1));
-    assert!(fleet.interval(0, after_a_minute(0), interval("holidays", [0, 1], &[], 0)).is_err());
+    assert!(
+        fleet.interval(0, after_a_minute(0), sent(interval("holidays", [0, 1], &[], 0))).is_err()
+    );
 }
 
 #[test]
@@ -161,9 +168,9 @@ fn clients_are_where_their_part_says() {
 #[test]
 fn each_part_stands_beside_the_whole_by_the_common_clock() {
     let mut fleet = fleet();
-    fleet.interval(0, after_a_minute(0), interval("measure", [0, 1000], &[5], 1)).unwrap();
+    fleet.interval(0, after_a_minute(0), sent(interval("measure", [0, 1000], &[5], 1))).unwrap();
     let late = interval("measure", [993, 1993], &[80, 90, 90], 3);
-    let frames = fleet.interval(1, after_a_minute(-993_000_000), late).unwrap();
+    let frames = fleet.interval(1, after_a_minute(-993_000_000), sent(late)).unwrap();
     let [Frame::Interval(whole)] = &frames[..] else { panic!("{frames:?}") };
     let found: Vec<_> = whole
         .workers
@@ -177,7 +184,7 @@ fn each_part_stands_beside_the_whole_by_the_common_clock() {
     // One that is over reports nothing more.
     fleet.over(1).unwrap();
     let next = interval("measure", [1000, 2000], &[5], 2);
-    let frames = fleet.interval(0, after_a_minute(0), next).unwrap();
+    let frames = fleet.interval(0, after_a_minute(0), sent(next)).unwrap();
     let [Frame::Interval(whole)] = &frames[..] else { panic!("{frames:?}") };
     assert_eq!(whole.workers.iter().map(|part| part.worker).collect::<Vec<_>>(), [0]);
 }
@@ -185,13 +192,14 @@ fn each_part_stands_beside_the_whole_by_the_common_clock() {
 #[test]
 fn what_no_engine_can_have_reported_by_now_is_refused() {
     let at = |ms| interval("measure", [ms, ms + 1], &[], 0);
-    let refused = |mut fleet: Fleet, one| fleet.interval(0, after_a_minute(0), one).unwrap_err();
+    let refused =
+        |mut fleet: Fleet, one| fleet.interval(0, after_a_minute(0), sent(one)).unwrap_err();
     assert!(refused(fleet(), at(62_000)).contains("2.0 s ahead"));
     let mut of_the_same_time = fleet();
-    of_the_same_time.interval(0, after_a_minute(0), at(0)).unwrap();
+    of_the_same_time.interval(0, after_a_minute(0), sent(at(0))).unwrap();
     assert!(refused(of_the_same_time, at(0)).contains("of the same time again"));
     let mut endless = fleet();
-    let why = (0..).find_map(|ms| endless.interval(0, after_a_minute(0), at(ms)).err());
+    let why = (0..).find_map(|ms| endless.interval(0, after_a_minute(0), sent(at(ms))).err());
     // A minute in seconds, with what a clock may be ahead, what is cut short, and some.
     assert_eq!(why.unwrap(), "80 reports of a time that has at most 79");
     let mut other = at(0);
@@ -210,7 +218,7 @@ fn a_part_that_is_far_behind_is_known() {
     for second in 0..=most as u64 {
         assert!(fleet.too_slow().is_empty());
         let [begin, end] = [second, second + 1].map(|second| 1000 * second);
-        fleet.interval(1, later, interval("measure", [begin, end], &[], 0)).unwrap();
+        fleet.interval(1, later, sent(interval("measure", [begin, end], &[], 0))).unwrap();
     }
     assert_eq!(fleet.too_slow(), [0]);
     let frames = fleet.over(0).unwrap();

@@ -1,8 +1,8 @@
 //! Adds up what the parts of a run report of the same time: the lanes of an engine, or the engines
 //! of a load that several of them share.
 
-use dbdyno_hist::{Counters, Shape, Tally};
-use dbdyno_load::{ClosedInterval, Phase};
+use dbdyno_hist::{Counters, Samples, Shape, Tally};
+use dbdyno_load::Phase;
 use dbdyno_model::Nanos;
 use std::collections::BTreeMap;
 
@@ -58,13 +58,14 @@ impl<K> Parts<K> {
     }
 
     /// A part has closed an interval.
-    pub(crate) fn closed(
+    pub(crate) fn closed<L: Samples>(
         &mut self,
         part: usize,
-        closed: ClosedInterval,
-        keep: impl FnOnce(Box<Tally>) -> K,
+        phase: Phase,
+        [begin, end]: [Nanos; 2],
+        tally: Box<Tally<L>>,
+        keep: impl FnOnce(Box<Tally<L>>) -> K,
     ) {
-        let ClosedInterval { phase, begin, end, tally } = closed;
         let shape = self.shape;
         let partial = self.partial.entry((begin, phase as u8)).or_insert_with(|| Partial {
             phase,

@@ -81,7 +81,8 @@ impl Aggregator {
     }
 
     pub(super) fn closed(&mut self, lane: u32, closed: ClosedInterval) {
-        self.parts.closed(lane as usize, closed, |tally| tally);
+        let ClosedInterval { phase, begin, end, tally } = closed;
+        self.parts.closed(lane as usize, phase, [begin, end], tally, |tally| tally);
     }
 
     /// Adds what one lane's clients were doing; returns the frames of the instants for which all
