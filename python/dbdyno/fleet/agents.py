@@ -95,7 +95,11 @@ class Agent:
         """Whether a process of it goes on that cannot be ended from here."""
         self._words = threading.Lock()
         self._process = place.start()
+        assert self._process.stdin is not None
         assert self._process.stdout is not None
+        self._room = select.poll()
+        """Whether it takes more words."""
+        self._room.register(self._process.stdin, select.POLLOUT)
         self._output = open(self._process.stdout.fileno(), "rb", closefd=False)  # noqa: SIM115
         self._reader = threading.Thread(target=self._read, name=f"from {self.name}", daemon=True)
         self._reader.start()
@@ -106,10 +110,8 @@ class Agent:
         assert stdin is not None
         left = memoryview(msgspec.json.encode(word) + b"\n")
         with self._words, contextlib.suppress(OSError, ValueError):
-            room = select.poll()
-            room.register(stdin, select.POLLOUT)
             while left:
-                if not room.poll(1000 * WORDS_S):
+                if not self._room.poll(1000 * WORDS_S):
                     self.give_up("it took no words")
                     return
                 left = left[stdin.write(left[: select.PIPE_BUF]) :]
@@ -167,9 +169,8 @@ class Agent:
         """What it has printed last, without the secrets."""
         begin = max(0, self.printed_bytes() - _SHOWN_BYTES_MAX)
         # The place in the file is that of the agent, which goes on to write.
-        text = os.pread(self._process.printed.fileno(), _SHOWN_BYTES_MAX, begin).decode(
-            errors="replace"
-        )
+        last = os.pread(self._process.printed.fileno(), _SHOWN_BYTES_MAX, begin)
+        text = last.decode(errors="replace")
         # A secret that was cut in two would not be known as one.
         return self.masker.text(text.partition("\n")[2] if begin else text)
 
@@ -199,7 +200,6 @@ class Agent:
             end = f"it sent what no agent does: {error}"
             self.kill()
         self._pass_on(Arrived(self, b"", None, end or self._process.why_ended()))
-
         if self._is_left:
             self._close_streams()
 
