@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -13,6 +16,8 @@ from dbdyno.model.record import FailoverRecord
 from dbdyno.run.conclude import broken_promises
 from dbdyno.run.events.planned import planned_event
 from dbdyno.run.options.words import arguments_of, options_from
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import parse_spec
 from tests.run.test_interrupts import servers_left
 from tests.support.ended import ENDED, record_of
 from tests.support.patience import wait_until
@@ -99,6 +104,54 @@ def test_a_killed_server_loses_no_commit_at_full_durability(home, server):
     assert record["invariants_read"]  # on the server that was started again
     (outage,) = (finding for finding in record["findings"] if finding["id"] == "outage")
     assert "Planned: kill-server at 3" in outage["summary"]
+
+
+@pytest.mark.parametrize("product", SERVERS)
+def test_a_command_is_judged_as_a_crash_only_if_the_same_server_answers(home, tmp_path, product):
+    """One address, which moves from a primary to its standby, as that of a pooler does."""
+    (script := tmp_path / "writes.sql").write_text("insert into counted values (:client_id);\n")
+    settings = ",sync_binlog=1" if product == "mariadb" else ""
+    spec = parse_spec(f"{product},standbys=1{settings}")
+    with (
+        start_private(spec, connections=30) as primary,
+        TemporaryDirectory(prefix="dbdyno-test-", dir="/tmp") as folder,
+    ):
+        (standby,) = primary.standbys
+        with primary.connect() as connection:
+            connection.execute("create table counted (client integer)")
+        primary.wait_for_standbys(lambda _: None)
+        begun, ended = Path(folder, "begun"), Path(folder, "ended")
+        socket, successor = (Path(one.endpoint().address.unix.path) for one in (primary, standby))
+        address = Path(folder, socket.name)
+        address.symlink_to(socket)
+
+        def take_over() -> None:
+            wait_until(begun.exists, "the command's begin")
+            primary.kill()
+            standby.promote()
+            address.unlink()
+            address.symlink_to(successor)
+            ended.touch()
+
+        beside = threading.Thread(target=take_over)
+        beside.start()
+        command = f"touch {begun}; until test -e {ended}; do sleep 0.1; done"
+        target = primary.url.replace(str(socket.parent), folder)
+        run = dbdyno(
+            *(script, "--target", target, "-c", "2", "-T", "10", "--warmup", "0", *ACCEPTED),
+            *("--event", "1s:exec:true", "--event", f"3s:exec:{command}"),
+        )
+        begun.touch()  # if the run was refused
+        beside.join()
+    record = record_of(run)
+    assert record["server"]["promise"] == "full"
+    harmless, takeover = record["failovers"]
+    assert (harmless["error"], takeover["error"]) == ("", "")
+    assert (harmless["lost"], harmless["loss_allowed_ms"]) == (0, 0)
+    assert takeover["lost"] is not None
+    assert takeover["first_error_ms"] < takeover["first_commit_ms"]
+    assert takeover["loss_allowed_ms"] is None
+    assert not any("acknowledged commit" in reason for reason in record["invalid_reasons"])
 
 
 def test_settings_that_promise_nothing_are_named(home):

@@ -5,7 +5,7 @@ them, since they take long to import and most runs need one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -50,7 +50,8 @@ class Driver:
     ``with_settings`` returns the target whose sessions begin with these settings, where they are
     part of the login. ``intermediary`` returns what lies between a connection, to which the target
     leads, and its server. ``read_only_query`` yields ``off`` or 0 on a server that takes writes;
-    where it is empty, nobody is asked.
+    where it is empty, nobody is asked. ``identity_query`` yields a row that no other server has
+    that may take the place of the one that answers.
     """
 
     open: Callable[[str], Connection]
@@ -66,6 +67,7 @@ class Driver:
     with_settings: Callable[[str, Mapping[str, str]], str] = _as_it_is
     intermediary: Callable[[str, Connection], IntermediaryRecord | None] = _nothing_shows
     read_only_query: str = ""
+    identity_query: str = ""
 
     def takes_writes(self, connection: Connection) -> bool | None:
         """Whether a server says that it is not read-only; None if it does not understand that."""
@@ -76,6 +78,23 @@ class Driver:
         except Exception:  # of any driver: other databases speak the protocol, too
             return None
         return str(value).lower() in ("off", "0")
+
+    def identity(self, connection: Connection) -> str | None:
+        """Return which server answers writers at the end of a connection; None if it tells nobody.
+
+        Proxies that spread reads leave a transaction to the server that takes writes.
+        """
+        if not self.identity_query:
+            return None
+        try:
+            connection.execute("begin")
+            row = connection.execute(self.identity_query).fetchone()
+        except Exception:  # of any driver: other databases speak the protocol, too
+            return None
+        finally:
+            with suppress(Exception):
+                connection.execute("rollback")
+        return " ".join(map(str, row))
 
 
 def protocol_of(target: str) -> Protocol:

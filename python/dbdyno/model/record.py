@@ -289,7 +289,8 @@ class FailoverRecord(Struct, frozen=True, kw_only=True):
     unknown: int = 0
     """Transactions of the load among them that may have been committed."""
     acknowledged: int = 0
-    """Commits of the witness that were acknowledged before it, and after the event before."""
+    """Commits of the witness that were acknowledged since the event before, until the server was
+    gone: up to the first commit after the error."""
     lost: int | None = None
     """Those of them that the data lacks; None if it could not be read."""
     lost_ms: float | None = None
@@ -297,7 +298,7 @@ class FailoverRecord(Struct, frozen=True, kw_only=True):
     missing."""
     loss_allowed_ms: float | None = None
     """For how long before that the settings allow commits to be lost: 0 if none may be, None if
-    they promise nothing."""
+    they promise nothing: also after a command, unless the same server is known to answer."""
 
 
 class StandbyRecord(Struct, frozen=True, kw_only=True):

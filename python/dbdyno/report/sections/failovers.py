@@ -54,7 +54,8 @@ def build(run: Run) -> Sequence[Block]:
             "the connection broke before the answer to their commit. First error, first commit and "
             "lost commits are those of a few clients beside the load, whose acknowledged commits "
             "were looked for in the data. What may be lost follows from the durability level, and "
-            "after a takeover from whether commits wait for the standby.",
+            "after a takeover from whether commits wait for the standby. After a command nothing "
+            "is promised, unless the same server is known to answer.",
             note=True,
         ),
     ]

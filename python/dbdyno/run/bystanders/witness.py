@@ -8,6 +8,8 @@ of what was lost. It never decides what a loss means.
 import time
 from dataclasses import dataclass, field
 
+from dbdyno.databases.connecting import Driver
+from dbdyno.databases.connection import Connection
 from dbdyno.run.bystanders.bystander import Bystander, Client, Connect
 
 CLIENTS = 2
@@ -16,6 +18,8 @@ PAUSE_S = 0.005
 RETRY_S = 0.01
 """Between two attempts to connect: by so much the first commit may be seen late."""
 READING_TRIES, READING_AGAIN_S = 5, 1.0
+ASKED_EVERY = 100
+"""After so many commits of a client, its server is asked which it is: a pooler may change it."""
 
 
 @dataclass
@@ -41,13 +45,25 @@ class Testimony:
     session, others still commit."""
     lost_ns: list[int] | None
     """When the rows were acknowledged that the data lacks; None if it could not be read."""
+    servers: list[tuple[int, str]] = field(default_factory=list)
+    """Which server answered when, in order, by those that tell it."""
+
+    def is_of_one_server(self, begin_ns: float, end_ns: float) -> bool:
+        """Whether it is known that in a time the same one answered as before it."""
+        before = [name for at_ns, name in self.servers if at_ns < begin_ns]
+        within = {name for at_ns, name in self.servers if begin_ns <= at_ns < end_ns}
+        return bool(before) and within == {before[-1]}
 
 
 class Witness(Bystander):
     """Commits rows."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, driver: Driver) -> None:
         super().__init__("witness", connect)
+        self._driver = driver
+        self._servers: list[tuple[int, str]] = []
+        self._tells = True
+        """Whether servers say which they are: each refusal would be an error in their log."""
         self._clients = [self._add(Committing(number), self._commit) for number in range(CLIENTS)]
 
     def create(self) -> None:
@@ -57,6 +73,8 @@ class Witness(Bystander):
                 f"create table {self.table} (client integer not null, number bigint not null, "
                 "primary key (client, number))"
             )
+            self._ask(connection)
+            self._tells = bool(self._servers)
 
     def testimony(self) -> Testimony:
         """Compare what was acknowledged with what the data has."""
@@ -71,6 +89,7 @@ class Witness(Bystander):
             try:
                 with self._connect() as connection:
                     rows = connection.execute(f"select client, number from {self.table}").fetchall()
+                    self._ask(connection)
             except Exception:  # whatever its driver raises while the server is not there
                 time.sleep(READING_AGAIN_S)
             else:
@@ -81,6 +100,7 @@ class Witness(Bystander):
             errors_ns=sorted(at_ns for client in self._clients for at_ns in client.errors_ns),
             resumed_ns=sorted(at_ns for client in self._clients for at_ns in client.resumed_ns),
             lost_ns=None if lost_ns is None else sorted(lost_ns),
+            servers=sorted(self._servers),
         )
 
     def _commit(self, client: Committing) -> None:
@@ -94,6 +114,7 @@ class Witness(Bystander):
                     client.errors_ns.append(time.monotonic_ns())
                     self._over.wait(RETRY_S)
                     continue
+                self._ask(client.connection)
             number += 1
             try:
                 client.connection.execute(
@@ -107,4 +128,11 @@ class Witness(Bystander):
                 if len(client.errors_ns) > errors:
                     client.resumed_ns.append(now_ns)
                     errors = len(client.errors_ns)
+                if number % ASKED_EVERY == 0:
+                    self._ask(client.connection)
         client.close()
+
+    def _ask(self, connection: Connection) -> None:
+        """Note which server answers there, if it tells."""
+        if self._tells and (name := self._driver.identity(connection)):
+            self._servers.append((time.monotonic_ns(), name))

@@ -4,23 +4,20 @@ A thread of its own waits for each instant. An event that fails, such as a serve
 start again, is recorded with its reason and never ends the run: what follows is what is measured.
 """
 
-import math
 import threading
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from dbdyno.databases.connecting import open_connection, url_of
+from dbdyno.databases.connecting import driver_of, open_connection, url_of
 from dbdyno.databases.connection import Connection
-from dbdyno.databases.durability import LOST_MAX_MS
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds
 from dbdyno.model.database import Promise
 from dbdyno.model.record import FailoverRecord
 from dbdyno.run.bystanders.witness import Witness
 from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.run.events.judging import Happened, judged
 from dbdyno.run.events.planned import PlannedEvent
 from dbdyno.run.network_delay.way import SlowWay
 from dbdyno.run.shell_command import run_command
@@ -29,18 +26,6 @@ from dbdyno.servers.private import PrivateServer
 
 OUTPUT_END = 200
 """How many characters of a failed command's output are quoted: the last ones."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Happened:
-    """One event that has happened; instants are in ns of the monotonic clock."""
-
-    event: PlannedEvent
-    begin_ns: int
-    end_ns: int
-    error: str
-    is_followed: bool
-    """Whether all standbys have received whatever was acknowledged before."""
 
 
 class Happenings:
@@ -84,45 +69,9 @@ class Happenings:
         ``promise`` is the durability level of the server; None if it has none.
         """
         self.end()
-        seen, happened = self._witness.testimony(), self._happened
-        began_ns = [one.begin_ns for one in happened]
-        errors_ns = [
-            _first(seen.errors_ns, *span_ns)
-            for span_ns in zip(began_ns, [*began_ns[1:], math.inf], strict=True)
-        ]
-        # What is acknowledged until the first error was acknowledged before the server was gone.
-        gone_ns = [error or began for error, began in zip(errors_ns, began_ns, strict=True)]
-        befores_ns = zip([0, *gone_ns], [*gone_ns[:-1], math.inf], strict=False)
-        nexts_ns = [*began_ns[1:], math.inf]
-        records = []
-        for one, error_ns, at_ns, before_ns, next_ns in zip(
-            happened, errors_ns, gone_ns, befores_ns, nexts_ns, strict=False
-        ):
-            lost_ns = seen.lost_ns and _within(seen.lost_ns, *before_ns)
-            commits_ns = seen.resumed_ns if error_ns else seen.acknowledged_ns
-            commit_ns = _first(commits_ns, at_ns, next_ns)
-            # A durability level is about one host: what another one has, its standbys decide.
-            allowed_ms = LOST_MAX_MS[promise] if promise else math.inf
-            if one.event.action == "promote":
-                allowed_ms = 0.0 if one.is_followed else math.inf
-            elif isinstance(self.server, ExistingServer) and self.server.further:
-                allowed_ms = math.inf
-            records.append(
-                FailoverRecord(
-                    event=one.event.name,
-                    at_s=(one.begin_ns - self._measured_from_ns) / 1e9,
-                    took_ms=None if one.error else (one.end_ns - one.begin_ns) / 1e6,
-                    error=one.error,
-                    first_error_ms=error_ns and (error_ns - one.begin_ns) / 1e6,
-                    first_commit_ms=commit_ns and (commit_ns - one.begin_ns) / 1e6,
-                    acknowledged=len(_within(seen.acknowledged_ns, before_ns[0], at_ns)),
-                    lost=None if lost_ns is None else len(lost_ns),
-                    # Others may still be acknowledged when one has seen the first error.
-                    lost_ms=max(0.0, (at_ns - lost_ns[0]) / 1e6) if lost_ns else None,
-                    loss_allowed_ms=None if math.isinf(allowed_ms) else allowed_ms,
-                )
-            )
-        return records
+        if isinstance(self.server, ExistingServer) and self.server.further:
+            promise = None  # what was acknowledged may be on another one
+        return judged(self._happened, self._witness.testimony(), promise, self._measured_from_ns)
 
     def _make_happen(self) -> None:
         for event in self._events:
@@ -177,15 +126,6 @@ class Happenings:
                 self.server = self.server.started_again()
 
 
-def _within(instants_ns: Sequence[int], begin_ns: float, end_ns: float) -> Sequence[int]:
-    """Return those of instants in order that are not before the begin, and before the end."""
-    return instants_ns[bisect_left(instants_ns, begin_ns) : bisect_left(instants_ns, end_ns)]
-
-
-def _first(instants_ns: Sequence[int], begin_ns: float, end_ns: float) -> int | None:
-    return next(iter(_within(instants_ns, begin_ns, end_ns)), None)
-
-
 @contextmanager
 def happening(
     events: Sequence[PlannedEvent],
@@ -204,7 +144,7 @@ def happening(
         return open_connection(url_of(way.to(server.endpoint()))) if way else server.connect()
 
     with connected.target.understood("create the table of the witness, which --event needs"):
-        witness = Witness(connect)
+        witness = Witness(connect, driver_of(connected.server.endpoint().protocol))
         witness.create()
     happenings = Happenings(events, connected, way, witness, say)
     try:

@@ -22,4 +22,5 @@ DRIVER = Driver(
     client_environment=client_environment,
     intermediary=intermediary,
     read_only_query="select @@global.read_only",
+    identity_query="select @@hostname, @@port, @@server_id",
 )

@@ -29,4 +29,7 @@ DRIVER = Driver(
     intermediary=intermediary,
     with_settings=with_settings,
     read_only_query="show transaction_read_only",
+    # A standby has the identifier of its primary; the timeline is new when it takes over.
+    identity_query="select system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8) "
+    "from pg_control_system()",
 )
