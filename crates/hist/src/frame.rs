@@ -80,6 +80,8 @@ pub struct Greeting {
     pub architecture: &'static str,
     pub pid: u32,
     pub cpus: u32,
+    pub cpus_allowed: Vec<u32>,
+    pub cgroup: String,
     pub clock_source: String,
     pub open_files_max: u64,
 }

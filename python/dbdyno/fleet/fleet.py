@@ -18,6 +18,7 @@ from dbdyno import engine
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet.agents import Agent, Arrivals
 from dbdyno.fleet.clocks import EXCHANGES, Offset, best
+from dbdyno.fleet.hosts import cpus_each
 from dbdyno.fleet.loading import RunningLoad
 from dbdyno.fleet.pulse import Pulse
 from dbdyno.fleet.running import RunningFleet
@@ -188,12 +189,8 @@ class Fleet:
             )
 
     def _cpus(self) -> list[int]:
-        """CPUs of each agent: agents on one host share its CPUs."""
-        boots = [_greeting(agent).boot for agent in self.agents]
-        cpus = [
-            max(1, _greeting(agent).cpus // boots.count(boot))
-            for agent, boot in zip(self.agents, boots, strict=True)
-        ]
+        """CPUs of each agent."""
+        cpus = cpus_each([_greeting(agent) for agent in self.agents])
         return [min(cpus)] * len(cpus) if self._has_equal_shares else cpus
 
     def _thread_counts(self, threads: int) -> list[int]:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from dbdyno import engine
 from dbdyno.fleet.agents import Agent, Arrivals, Arrived
 from dbdyno.fleet.clocks import Drift, Offset
+from dbdyno.fleet.hosts import Share, full_hosts, processors
 from dbdyno.fleet.pulse import EVERY_S, Pulse
 from dbdyno.model.frame import (
     Activity,
@@ -325,7 +326,7 @@ class RunningFleet:
             pid=here[0] if here else 0,
             further_pids=here[1:],
             threads=sum(hello.threads for hello in hellos),
-            processors=sum(hello.processors for hello in hellos),
+            processors=processors(self._shares()),
             warnings=list(dict.fromkeys(warnings)),
             workers=[part.agent.name for part in self._parts],
         )
@@ -407,12 +408,29 @@ class RunningFleet:
             measured_ns=max(map(_measured_ns, self._parts)),
             unfinished_ages_ns=[age for each in done for age in each.unfinished_ages_ns],
             invalid_reasons=[
-                f"{reason} (worker {part.agent.name})"
-                for part in self._parts
-                if part.done
-                for reason in part.done.invalid_reasons
+                *(
+                    f"{reason} (worker {part.agent.name})"
+                    for part in self._parts
+                    if part.done
+                    for reason in part.done.invalid_reasons
+                ),
+                *full_hosts(self._shares()),
             ],
         )
+
+    def _shares(self) -> list[Share]:
+        """What each agent has of its host."""
+        return [
+            Share(
+                name=part.agent.name,
+                greeting=part.agent.greeting,
+                processors=part.hello.processors,
+                cpu_us=part.done.cpu_us if part.done else 0,
+                measured_ns=part.done.measured_ns if part.done else 0,
+            )
+            for part in self._parts
+            if part.agent.greeting and part.hello
+        ]
 
     def _how_it_ended(self, done: Sequence[Done]) -> tuple[str, str]:
         cause = self._state.stopped_by

@@ -20,10 +20,16 @@ class Greeting(Struct, frozen=True, tag="greeting", tag_field="kind"):
     architecture: str
     pid: int
     cpus: int
-    """How many it may use."""
+    """How many it may use: those of ``cpus_allowed``, or fewer if its control group may not use so
+    much time."""
     clock_source: str
     open_files_max: int
     """What a process may raise its limit to."""
+    cpus_allowed: tuple[int, ...] = ()
+    """The numbers of the CPUs on which it may run. An agent of an older build, which is refused by
+    name, does not tell this or the next."""
+    cgroup: str = ""
+    """Names its control groups on the host: what limits their time, agents in them share."""
 
 
 class Clock(Struct, frozen=True, tag="clock", tag_field="kind"):
