@@ -1,35 +1,40 @@
 """What about the agents of a load weakens its numbers, by hand."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.analysis.workers import (
     TRANSACTIONS_MIN,
     by_number,
+    host_effects,
     starved_workers,
     worker_doubts,
     worker_lines,
     worker_records,
 )
 from dbdyno.engine import histogram_bars, histogram_merge, histogram_quantiles
+from dbdyno.model.plan import Address, ClientGroup, Endpoint, Plan
 from dbdyno.model.record import Latency, WorkerRecord
 from dbdyno.model.run import Histograms, Run
 from dbdyno.model.tables import WorkerIntervals
 from dbdyno.model.worker import WorkerPart
+from tests.engine.running import plan_for
 
+Clients: TypeAlias = tuple[int, ...]
 HISTOGRAMS = Histograms(histogram_quantiles, histogram_merge, histogram_bars)
 
 
 def part(name: str = "local-1", **changes: Any) -> WorkerPart:
     usual: dict[str, Any] = {
         "host": "h",
-        "clients": 2,
+        "clients": (0, 1),
         "threads": 1,
         "transactions": 4000,
-        "committed": 4000,
         "measured_ns": 2_000_000_000,
         "cpu_us": 8000,
         "response": None,
@@ -45,20 +50,23 @@ def part(name: str = "local-1", **changes: Any) -> WorkerPart:
 
 
 def test_the_record_of_an_agent():
-    (record,) = worker_records([part()], HISTOGRAMS)
-    assert (record.tps, record.cpu_us_per_transaction) == (2000.0, 2.0)
+    """Of 4000 transactions, 1000 were rolled back or ended after the measured time."""
+    run = run_of(("local-1", 1, {"completed_committed": 3000}))
+    (record,) = worker_records(run, [part(cpu_us=6000)])
+    assert (record.transactions, record.tps, record.cpu_us_per_transaction) == (4000, 1500.0, 2.0)
     assert (record.clock_offset_us, record.clock_bound_us) == (-1.5, 2.5)
 
 
 def test_what_a_lost_agent_did_not_report_is_not_known():
     lost = part(measured_ns=None, cpu_us=None, lost_at_s=1.5)
-    (record,) = worker_records([lost], HISTOGRAMS)
+    run = run_of(("local-1", 1, {"completed_committed": 3000}))
+    (record,) = worker_records(run, [lost])
     assert (record.tps, record.cpu_us_per_transaction, record.response_ms) == (None, None, None)
 
 
 def test_a_lost_agent_is_a_doubt():
     lost = part(lost_at_s=12.0, why_lost="nothing was heard of it")
-    (doubt,) = worker_doubts([lost, part("local-2")], [])
+    (doubt,) = worker_doubts([lost, part("local-2")])
     assert doubt.startswith(
         "worker lost: local-1 and its 2 clients were lost after 12\u202fs (nothing"
     )
@@ -66,32 +74,38 @@ def test_a_lost_agent_is_a_doubt():
 
 @pytest.mark.parametrize("what", ["begun_late_ns", "clock_bound_ns", "clock_drifted_ns"])
 def test_clocks_far_apart_are_a_doubt(what):
-    assert not list(worker_doubts([part(**{what: 5_000_000})], []))
-    (doubt,) = worker_doubts([part(**{what: 6_000_000})], [])
+    assert not list(worker_doubts([part(**{what: 5_000_000})]))
+    (doubt,) = worker_doubts([part(**{what: 6_000_000})])
     assert doubt.startswith("worker clock: local-1 may have been 6\u202fms apart")
 
 
 def record(name: str, p50: float, p99: float, transactions: int = TRANSACTIONS_MIN) -> WorkerRecord:
-    (blank,) = worker_records([part(name, transactions=transactions)], HISTOGRAMS)
+    (blank,) = worker_records(run_of(), [part(name, transactions=transactions)])
     response = Latency(mean=p50, p50=p50, p90=p99, p95=p99, p99=p99, p999=p99, p9999=p99, max=p99)
     fields = {name: getattr(blank, name) for name in blank.__struct_fields__}
     return WorkerRecord(**{**fields, "response_ms": response})
 
 
-def doubts(*records: WorkerRecord) -> list[str]:
-    return list(worker_doubts([], records))
+PLAN = plan_for(Endpoint(address=Address(), user="u", database="d"), "select 1;", clients=6)
+
+
+def doubts(*records: WorkerRecord, plan: Plan = PLAN, clients: Sequence[Clients] = ()) -> list[str]:
+    """Of agents with so many clients each, or with these."""
+    clients = clients or [(0, 1)] * len(records)
+    parts = [part(record.name, clients=own) for record, own in zip(records, clients, strict=True)]
+    return list(host_effects(plan, parts, records))
 
 
 def test_an_agent_apart_from_all_others_is_a_doubt():
     others = [record("a", 1.0, 3.0), record("b", 1.1, 3.2)]
     (doubt,) = doubts(*others, record("far", 2.0, 3.1))
     assert doubt == (
-        "host effect: p50 of far was 2\u202fms, and of the other workers at most 1.1\u202fms"
+        "host effect: p50 of far was 2\u202fms, and of the 2 other workers with such clients at "
+        "most 1.1\u202fms"
     )
     (doubt,) = doubts(*others, record("near", 0.2, 3.1))
-    assert doubt.endswith(
-        "p50 of near was 200\u202fµs, and of the other workers at least 1\u202fms"
-    )
+    assert "p50 of near was 200\u202fµs" in doubt
+    assert doubt.endswith("at least 1\u202fms")
     (doubt,) = doubts(*others, record("tail", 1.0, 9.0))
     assert doubt.startswith("host effect: p99 of tail was 9\u202fms")
 
@@ -103,6 +117,41 @@ def test_what_shows_no_effect_of_a_host():
     assert doubts(*near, record("few", 9.0, 9.0, TRANSACTIONS_MIN - 1)) == []
     quick = [record("a", 0.01, 0.02), record("b", 0.01, 0.02)]
     assert doubts(*quick, record("c", 0.03, 0.06)) == [], "less than a tenth of a millisecond"
+
+
+SEVERAL = replace(PLAN.endpoint, further_addresses=[Address(), Address()])
+STANDBYS = replace(PLAN.endpoint, standby_addresses=[Address(), Address(), Address()])
+TERMINALS_AND_ANALYST = [ClientGroup(clients=5, scripts=1), ClientGroup(clients=1, scripts=1)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "clients"),
+    [
+        ({"endpoint": SEVERAL}, [(0, 3), (1, 4), (2, 5), (2, 5)]),
+        ({"endpoint": STANDBYS}, [(0,), (1,), (3,), (5,)]),
+        ({"groups": TERMINALS_AND_ANALYST}, [(0, 1), (2, 3), (4,), (4, 5)]),
+    ],
+    ids=["servers", "standbys", "groups"],
+)
+def test_other_clients_are_no_effect_of_a_host(changes, clients):
+    """The last one's server is slow, or it has the analyst."""
+    records = [record("a", 1.0, 3.0), record("b", 1.1, 3.2), record("c", 1.2, 3.0)]
+    plan = replace(PLAN, **changes)
+    assert doubts(*records, record("d", 9.0, 90.0), plan=plan, clients=clients) == []
+    assert len(doubts(*records, record("d", 9.0, 90.0), clients=clients)) == 1
+
+
+def test_agents_with_the_same_kinds_of_clients_are_compared():
+    records = [record("a", 1.0, 3.0), record("b", 1.1, 3.2), record("far", 9.0, 90.0)]
+    plan = replace(PLAN, endpoint=SEVERAL)
+    each_server = [(0, 1, 2), (3, 4, 5), (0, 4, 2)]
+    assert len(doubts(*records, plan=plan, clients=each_server)) == 1
+    # A connection for each transaction: every client takes all servers in turn.
+    in_turn = replace(plan, reconnect_each_transaction=True)
+    assert len(doubts(*records, plan=in_turn, clients=[(0,), (1,), (2,)])) == 1
+    # The last client is an executor, which has no transactions.
+    executing = replace(PLAN, groups=[ClientGroup(clients=5, scripts=1)], executors=1)
+    assert len(doubts(*records, plan=executing, clients=[(0,), (1,), (2, 5)])) == 1
 
 
 def run_of(*rows: tuple[str, int, dict[str, float]]) -> Run:
@@ -121,7 +170,14 @@ def run_of(*rows: tuple[str, int, dict[str, float]]) -> Run:
     intervals = SimpleNamespace(
         interval=np.array([0, 1]), seconds=np.ones(2), phase=np.array(["warmup", "measure"])
     )
-    found = SimpleNamespace(worker_intervals=WorkerIntervals(columns), intervals=intervals, kept={})
+    found = SimpleNamespace(
+        worker_intervals=WorkerIntervals(columns),
+        intervals=intervals,
+        record=SimpleNamespace(imported=None),
+        engine=SimpleNamespace(done=SimpleNamespace(measured_ns=2_000_000_000)),
+        histograms=HISTOGRAMS,
+        kept={},
+    )
     return cast("Run", found)
 
 
@@ -143,7 +199,7 @@ def test_lines_are_by_name_and_have_gaps_where_nothing_was_reported():
 def test_one_that_waits_for_a_processor_much_longer_than_the_others_is_a_doubt():
     def waiting(*shares: float) -> list[str]:
         names = [f"local-{number}" for number in range(1, len(shares) + 1)]
-        records = worker_records([part(name, threads=2) for name in names], HISTOGRAMS)
+        records = worker_records(run_of(), [part(name, threads=2) for name in names])
         rows = [
             (name, 1, {"waited_us": 2e6 * share}) for name, share in zip(names, shares, strict=True)
         ]
@@ -158,7 +214,7 @@ def test_one_that_waits_for_a_processor_much_longer_than_the_others_is_a_doubt()
 
 def test_one_that_stood_still_is_a_doubt_by_name():
     run = run_of(("local-1", 1, {}), ("local-2", 1, {"paused_us": 4e5}))
-    (doubt,) = starved_workers(run, worker_records([part(), part("local-2")], HISTOGRAMS))
+    (doubt,) = starved_workers(run, worker_records(run, [part(), part("local-2")]))
     assert doubt.startswith("worker paused: local-2 itself stood still for 0.4 s")
 
 

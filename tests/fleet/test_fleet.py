@@ -126,7 +126,7 @@ def test_together_they_do_the_transactions_of_one(table, log, changes):
     if changes:  # which client takes an arrival is a matter of time, what it does is not
         expected, rows = sorted(r for _, r in expected), sorted(r for _, r in rows)
     assert rows == expected
-    assert sum(part.clients for part in running.workers()) == 7
+    assert sum(len(part.clients) for part in running.workers()) == 7
     assert sum(part.transactions for part in running.workers()) == 7 * 20
 
 
@@ -451,7 +451,7 @@ def test_threads_that_begin_late_are_known_by_name(local, log):
     first, late, last = eventually(parts, lambda _: was_in_time.pop())  # or the host was busy
     assert late.begun_late_ns > 250e6
     assert max(first.begun_late_ns, last.begun_late_ns) < late.begun_late_ns
-    (doubt,) = [one for one in worker_doubts([late], []) if one.startswith("worker clock: local-2")]
+    (doubt,) = [one for one in worker_doubts([late]) if one.startswith("worker clock: local-2")]
     assert "apart from the others" in doubt
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from dbdyno.analysis.workers import worker_doubts, worker_records
+from dbdyno.analysis.workers import host_effects, worker_records
 from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.fleet.fleet import Fleet
 from dbdyno.model.frame import Done, Failed, Frame, Interval
 from dbdyno.model.plan import Endpoint, Plan
-from tests.analysis.test_workers import HISTOGRAMS
+from tests.analysis.test_workers import run_of
 from tests.engine.postgres import Postgres
 from tests.engine.running import MS, plan_for, times
 from tests.fleet.hosts import Hosts, assert_as_of_one, losing_one
@@ -127,8 +127,7 @@ def test_one_with_a_long_way_to_the_server_is_a_doubt(four, log):
 
     def effects() -> list[str]:
         parts = shared(four.workers, plan, log)[1].workers()
-        doubts = worker_doubts(parts, worker_records(parts, HISTOGRAMS))
-        return [doubt for doubt in doubts if doubt.startswith("host effect")]
+        return list(host_effects(plan, parts, worker_records(run_of(), parts)))
 
     with far.with_a_long_way_to(way, endpoint.address.tcp.port, four.network.here):
         eventually(effects, lambda found: len(found) == 1 and " of h3 was " in found[0])

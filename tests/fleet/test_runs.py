@@ -84,6 +84,26 @@ def test_the_record_has_all_together_and_each_alone(home, postgres_server, scrip
     assert (parts.cpu_us[measured] > 0).all()
 
 
+@pytest.mark.parametrize(
+    "load", [("-c", "4"), ("-c", "40", "--rate", "200")], ids=["closed", "open"]
+)
+def test_throughput_is_that_of_all_workers_together(home, postgres_server, tmp_path, load):
+    """Also of scripts that roll back, and of transactions that end after the measured time."""
+    committed, rolled_back = tmp_path / "committed.sql", tmp_path / "rolled_back.sql"
+    committed.write_text("select pg_sleep(0.1);")
+    rolled_back.write_text("begin; select 1; rollback;")
+    ended = dbdyno(
+        *("run", "-f", committed, "-f", rolled_back, "--target", postgres_server.url, *load),
+        *("-T", "2", "--warmup", "0", "--workers", "local*2", "--json"),
+    )
+    record = record_of(ended)
+    assert record["transactions"]["rolled_back"] > 0
+    intervals = open_run("last").intervals
+    assert intervals.completed_committed[intervals.phase == "drain"].sum() > 0
+    of_workers = sum(worker["tps"] for worker in record["workers"])
+    assert of_workers == pytest.approx(record["throughput_tps"]["value"])
+
+
 def test_a_lost_agent_ends_the_run(home, postgres_server, script):
     code, messages, record = losing_one(postgres_server.url, script, "-T", "60")
     assert code == Exit.FAILED

@@ -1,7 +1,9 @@
 """The agents that shared a load: what each did, and whether one of them differs from the others."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 from msgspec import Struct
@@ -9,10 +11,12 @@ from numpy.typing import NDArray
 
 from dbdyno.analysis.series.distributions import latency_of
 from dbdyno.analysis.series.timeline import are_whole
+from dbdyno.analysis.series.totals import duration_s
 from dbdyno.analysis.statistics.estimate import Series, median
 from dbdyno.formatting import milliseconds, percent, seconds
+from dbdyno.model.plan import Plan
 from dbdyno.model.record import WorkerRecord
-from dbdyno.model.run import Histograms, Run, once
+from dbdyno.model.run import Run, once
 from dbdyno.model.worker import WorkerPart
 
 TRANSACTIONS_MIN = 1000
@@ -28,19 +32,22 @@ STARVED_BEYOND = 2.0
 """All agents wait where a server takes the CPUs: one that is starved waits this much longer."""
 
 
-def worker_records(parts: Sequence[WorkerPart], histograms: Histograms) -> list[WorkerRecord]:
-    """Return the record of each agent."""
-    return [_record(part, histograms) for part in parts]
+def worker_records(run: Run, parts: Sequence[WorkerPart]) -> list[WorkerRecord]:
+    """Return the record of each agent: rates and costs are of what it committed, as the run's."""
+    lines = worker_lines(run)
+    committed = dict(zip(lines.names, lines.committed.tolist(), strict=True))
+    return [_record(run, part, committed.get(part.name, 0.0)) for part in parts]
 
 
-def _record(part: WorkerPart, histograms: Histograms) -> WorkerRecord:
-    response = None if part.response is None else latency_of(part.response, histograms)
-    per_s = part.transactions / (part.measured_ns / 1e9) if part.measured_ns else None
-    cost = part.cpu_us / part.transactions if part.cpu_us and part.transactions else None
+def _record(run: Run, part: WorkerPart, committed: float) -> WorkerRecord:
+    response = None if part.response is None else latency_of(part.response, run.histograms)
+    measured_s = duration_s(run)
+    per_s = committed / measured_s if part.lost_at_s is None and measured_s else None
+    cost = part.cpu_us / committed if part.cpu_us and committed else None
     return WorkerRecord(
         name=part.name,
         host=part.host,
-        clients=part.clients,
+        clients=len(part.clients),
         threads=part.threads,
         transactions=part.transactions,
         tps=per_s,
@@ -53,12 +60,12 @@ def _record(part: WorkerPart, histograms: Histograms) -> WorkerRecord:
     )
 
 
-def worker_doubts(parts: Sequence[WorkerPart], records: Sequence[WorkerRecord]) -> Iterator[str]:
+def worker_doubts(parts: Sequence[WorkerPart]) -> Iterator[str]:
     """Yield what about the agents weakens the numbers of the whole."""
     for part in parts:
         if part.lost_at_s is not None:
             yield (
-                f"worker lost: {part.name} and its {part.clients} clients were lost after "
+                f"worker lost: {part.name} and its {len(part.clients)} clients were lost after "
                 f"{seconds(part.lost_at_s)} ({part.why_lost}): from then on the load was smaller"
             )
         skew_ns = max(part.begun_late_ns or 0, part.clock_bound_ns, part.clock_drifted_ns)
@@ -67,16 +74,48 @@ def worker_doubts(parts: Sequence[WorkerPart], records: Sequence[WorkerRecord]) 
                 f"worker clock: {part.name} may have been {milliseconds(skew_ns / 1e6)} apart from "
                 "the others, so that its part of a second is counted in another one"
             )
-    yield from _host_effects(records)
 
 
-def _host_effects(records: Sequence[WorkerRecord]) -> Iterator[str]:
-    """Yield which agent saw another server than the others: for another way to it, perhaps."""
-    judged = [
-        (record, record.response_ms)
-        for record in records
-        if record.response_ms and record.transactions >= TRANSACTIONS_MIN
-    ]
+def host_effects(
+    plan: Plan, parts: Sequence[WorkerPart], records: Sequence[WorkerRecord]
+) -> Iterator[str]:
+    """Yield which agent saw another server than the others: for another way to it, perhaps.
+
+    Only those with the same kinds of clients say anything about each other's host.
+    """
+    alike: dict[_Composition, list[WorkerRecord]] = {}
+    for part, record in zip(parts, records, strict=True):
+        if record.transactions >= TRANSACTIONS_MIN:
+            alike.setdefault(_composition(plan, part), []).append(record)
+    for those in alike.values():
+        yield from _standing_apart(those)
+
+
+_Composition = frozenset[tuple[tuple[int, int, int], Fraction]]
+
+
+def _composition(plan: Plan, part: WorkerPart) -> _Composition:
+    """Return which kinds of clients an agent has, each with its share of them.
+
+    Those of a group have scripts of their own, and a client has its server and its standby: it
+    waits as long as these take, on whatever host it is.
+    """
+    group_of = [number for number, its in enumerate(plan.groups or ()) for _ in range(its.clients)]
+    endpoint = plan.endpoint
+    # With a connection for each transaction, a client takes all servers in turn.
+    servers = 1 if plan.reconnect_each_transaction else 1 + len(endpoint.further_addresses)
+    standbys = len(endpoint.standby_addresses or ()) or 1
+    kinds = Counter(
+        (group_of[client] if group_of else 0, client % servers, client % standbys)
+        for client in part.clients
+        if client < plan.requesting_clients
+    )
+    return frozenset((kind, Fraction(count, kinds.total())) for kind, count in kinds.items())
+
+
+def _standing_apart(records: Sequence[WorkerRecord]) -> Iterator[str]:
+    """Yield whose response times are outside of all others' of the same composition."""
+    judged = [(record, record.response_ms) for record in records if record.response_ms]
     for record, response in judged:
         for percentile, factor in APART.items():
             own: float = getattr(response, percentile)
@@ -92,8 +131,8 @@ def _host_effects(records: Sequence[WorkerRecord]) -> Iterator[str]:
             if is_outside and ratio > factor and abs(own - nearest) > LEAST_MS:
                 yield (
                     f"host effect: {percentile} of {record.name} was {milliseconds(own)}, and of "
-                    f"the other workers {'at most' if is_longer else 'at least'} "
-                    f"{milliseconds(nearest)}"
+                    f"the {len(others)} other workers with such clients "
+                    f"{'at most' if is_longer else 'at least'} {milliseconds(nearest)}"
                 )
                 break
 
@@ -109,6 +148,8 @@ class WorkerLines(Struct, frozen=True):
     p99_ms: NDArray[np.float64]
     is_measured: NDArray[np.bool_]
     """By interval: whether it is of the measured part."""
+    committed: Series
+    """By agent: transactions that were committed in the measured intervals, as the run's."""
     waited_s: Series
     """By agent: for how long its threads had no CPU while it measured, added up over them."""
     cpu_s: Series
@@ -145,6 +186,7 @@ def worker_lines(run: Run) -> WorkerLines:
         tps=tps,
         p99_ms=p99_ms,
         is_measured=intervals.phase[is_shown] == "measure",
+        committed=total(table.completed_committed),
         waited_s=total(table.waited_us / 1e6),
         cpu_s=total(table.cpu_us / 1e6),
         paused_s=total(table.paused_us / 1e6),

@@ -19,6 +19,7 @@ from dbdyno.fleet.agents import Agent, Arrivals, Arrived
 from dbdyno.fleet.clocks import Drift, Offset
 from dbdyno.fleet.hosts import Share, full_hosts, processors
 from dbdyno.fleet.pulse import EVERY_S, Pulse
+from dbdyno.fleet.shares import clients_of
 from dbdyno.model.frame import (
     Activity,
     Connected,
@@ -169,15 +170,14 @@ class RunningFleet:
 
     def _worker(self, part: _Part) -> WorkerPart:
         counters = part.last.tally.counters if part.last else None
-        clients, done, greeting = range(self._plan.clients), part.done, part.agent.greeting
+        plan, done, greeting = self._plan, part.done, part.agent.greeting
         assert greeting is not None, "it was asked before the load began"
         return WorkerPart(
             name=part.agent.name,
             host=greeting.host,
-            clients=sum(len(clients[thread :: self._plan.threads]) for thread in part.threads),
+            clients=clients_of(part.threads, plan.threads, plan.clients),
             threads=len(part.threads),
             transactions=done.counters.ok if done else counters.ok if counters else 0,
-            committed=done.counters.committed if done else counters.committed if counters else 0,
             measured_ns=done.measured_ns if done else None,
             cpu_us=done.cpu_us if done else None,
             response=done.response if done else None,

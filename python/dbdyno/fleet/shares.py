@@ -20,6 +20,11 @@ def apportioned(total: int, weights: Sequence[int]) -> list[int]:
     return shares
 
 
+def clients_of(threads: Sequence[int], all_threads: int, all_clients: int) -> list[int]:
+    """Return the clients of these threads, as each engine deals them out."""
+    return [client for thread in threads for client in range(thread, all_clients, all_threads)]
+
+
 def dealt(counts: Sequence[int]) -> list[list[int]]:
     """Deal the numbers from 0 on, to each so many, evenly.
 

@@ -429,11 +429,12 @@ class WorkerRecord(Struct, frozen=True, kw_only=True):
     """Its transactions of the measured part that ran to their end without an error; of a lost one
     as far as they were reported."""
     tps: float | None
-    """Those per second; None if it was lost."""
+    """Its part of the run's throughput: transactions that were committed while it was measured, per
+    second. None if it was lost."""
     response_ms: Latency | None
-    """Their response times; None if it was lost."""
+    """The response times of ``transactions``; None if it was lost."""
     cpu_us_per_transaction: float | None
-    """Its CPU time per transaction; None if it was lost."""
+    """Its CPU time per committed transaction; None if it was lost."""
     clock_offset_us: float
     """By how much its clock was ahead of this host's when the load began."""
     clock_bound_us: float

@@ -1,5 +1,7 @@
 """What each of the engines that shared a load did."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 
@@ -8,10 +10,10 @@ class WorkerPart(Struct, frozen=True, kw_only=True):
 
     name: str
     host: str
-    clients: int
+    clients: Sequence[int]
+    """Their numbers over the whole run."""
     threads: int
     transactions: int
-    committed: int
     measured_ns: int | None
     cpu_us: int | None
     response: bytes | None

@@ -23,7 +23,12 @@ from dbdyno.analysis.standbys import with_lag
 from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.analysis.waits.processor_time import CPU_TIMES
-from dbdyno.analysis.workers import starved_workers, worker_doubts, worker_records
+from dbdyno.analysis.workers import (
+    host_effects,
+    starved_workers,
+    worker_doubts,
+    worker_records,
+)
 from dbdyno.databases.durability import MEANING, why_no_promise
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
@@ -92,7 +97,7 @@ class EndedRun:
         options, watch = self.job.options, self.ready.watch
         summary = self.with_demands(summarize(recording), recording)
         parts = self.measured.workers
-        workers = worker_records(parts, recording.histograms)
+        workers = worker_records(recording, parts)
         evidence = Evidence(
             plan=self.ready.plan,
             measured=self.measured,
@@ -126,7 +131,8 @@ class EndedRun:
                 *summary.doubts,
                 *(watch.doubts if watch else []),
                 *(self.way.doubts() if self.way else []),
-                *worker_doubts(parts, workers),
+                *worker_doubts(parts),
+                *host_effects(self.ready.plan, parts, workers),
                 *starved_workers(recording, workers),
                 *(
                     f"the event {one.event} failed: {one.error}"

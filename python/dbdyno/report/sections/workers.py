@@ -77,7 +77,7 @@ def _over_time(run: Run) -> Sequence[Block]:
 
 def _figure(run: Run, lines: WorkerLines, values: Matrix, what: str) -> Figure:
     is_ms = what == "p99"
-    title = "p99 of the response time" if is_ms else "Completed transactions per second"
+    title = "p99 of the response time" if is_ms else "Committed transactions per second"
     write = milliseconds if is_ms else tps
     middles = [_median(row[lines.is_measured]) for row in values]
     shown = _standing_apart(middles)
