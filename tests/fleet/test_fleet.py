@@ -32,6 +32,8 @@ from dbdyno.model.frame import (
     Hello,
     Interval,
     Note,
+    Outage,
+    OutageBegun,
     Started,
     Window,
 )
@@ -48,6 +50,7 @@ from dbdyno.model.plan import (
 from dbdyno.model.worker import WorkerPart
 from tests.engine.postgres import Postgres
 from tests.engine.running import assert_identities, plan_for, times
+from tests.engine.without_uring import IO_URING_SETUP
 from tests.support.patience import eventually, wait_until
 from tests.support.rights import namespaces
 
@@ -377,6 +380,22 @@ def test_one_that_is_connected_before_it_says_hello_is_lost_by_name(local, log):
     assert "worker exec-1 was lost before the load began: it sent what no" in failed.message
 
 
+def test_outages_that_a_lost_one_does_not_end_are_those_of_its_threads_that_are_out(local, log):
+    def kill(fleet: Fleet, frame: Frame) -> None:
+        if isinstance(frame, Outage) and frame.end_ns is not None:
+            fleet.agents[0].kill()
+
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=2)
+    frames, _ = shared(spoiling("outages"), plan, log, kill, "continue")
+    outages = of_kind(Outage, frames)
+    assert {(one.message, one.end_ns is None) for one in outages} == {
+        ("first", False),
+        ("second", True),
+    }
+    begun_ns = {one.at_ns for one in of_kind(OutageBegun, frames) if one.message == "second"}
+    assert {one.begin_ns for one in outages if one.end_ns is None} <= begun_ns
+
+
 def test_one_that_contradicts_itself_is_lost_and_the_others_are_right(local, log):
     plan = plan_for(
         local.endpoint(), "select 1;", clients=2, threads=2, seconds=2, interval_ns=200_000_000
@@ -573,6 +592,26 @@ def test_what_fails_before_the_load_names_the_agent(local, log):
     failed = frames[-1]
     assert isinstance(failed, Failed)
     assert failed.message.startswith("worker local-")
+
+
+def test_it_is_recorded_which_of_them_use_another_interface(local, log):
+    agent = f"{sys.executable} -m dbdyno agent"
+    refused = f"{sys.executable} -m tests.support.without_system_call {IO_URING_SETUP} EPERM"
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, **times(1))
+
+    def hello(text: str) -> Hello:
+        return of_kind(Hello, shared(text, plan, log)[0])[0]
+
+    usual = hello("local*2")
+    mixed = hello(f"local,exec:'{refused} {agent}'")
+    assert usual.io in {"epoll", "uring"}
+    assert mixed.io == " and ".join(sorted({"epoll", usual.io}))
+    assert "exec-2: io_uring is forbidden here" in mixed.io_reason
+    assert ("local-1: " in mixed.io_reason) is (usual.io == "epoll")
+    # If they say the same, it is said once.
+    both = hello(f"exec:'{refused} {agent}'*2")
+    assert both.io == "epoll"
+    assert both.io_reason.startswith("io_uring is forbidden here")
 
 
 def test_any_command_that_starts_an_agent_will_do(local, log):

@@ -65,16 +65,16 @@ class _Part:
     failed: Failed | None = None
     lost_at_s: float | None = None
     why_lost: str = ""
-    outages: list[OutageBegun] = field(default_factory=list)
-    """Those of its threads that have not ended, by our clock."""
+    outages: dict[int, OutageBegun] = field(default_factory=dict)
+    """Those of its threads that have not ended, by when they began: all that both frames tell."""
     is_over: bool = False
 
     def note_outage(self, frame: Frame) -> None:
         """Note whether a thread of it has lost its connections, or has them again."""
         if isinstance(frame, OutageBegun):
-            self.outages.append(frame)
-        elif isinstance(frame, Outage) and self.outages:
-            self.outages.pop()
+            self.outages[frame.at_ns] = frame
+        elif isinstance(frame, Outage):
+            self.outages.pop(frame.begin_ns, None)
 
 
 @dataclass
@@ -321,8 +321,16 @@ class RunningFleet:
             return None
         warnings = [warning for hello in hellos for warning in hello.warnings]
         here = [pid for part in self._parts if (pid := part.agent.pid)]
+        reasons = {hello.io_reason for hello in hellos}
+        io_reasons = [
+            f"{part.agent.name}: {hello.io_reason}"
+            for part, hello in zip(self._parts, hellos, strict=True)
+            if hello.io_reason
+        ]
         return replace(
             first,
+            io=" and ".join(sorted({hello.io for hello in hellos})),
+            io_reason=first.io_reason if len(reasons) == 1 else "; ".join(io_reasons),
             pid=here[0] if here else 0,
             further_pids=here[1:],
             threads=sum(hello.threads for hello in hellos),
@@ -376,7 +384,8 @@ class RunningFleet:
         text = f"worker {part.agent.name} was lost after {part.lost_at_s:.1f} s: {why}"
         note = Note(at_ns=time.monotonic_ns(), source="workers", text=text)
         yield msgspec.msgpack.encode(note), note
-        for begun in part.outages:  # which its threads cannot end any more; one is known of
+        for begun in part.outages.values():
+            # Its threads cannot end them any more; one lost connection is known of.
             outage = Outage(begun.at_ns, None, 1, begun.message)
             yield msgspec.msgpack.encode(outage), outage
         yield from self._begun()

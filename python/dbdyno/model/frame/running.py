@@ -34,9 +34,11 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
     pid: int
     """0 if engines on other hosts share the load, and none is here."""
     io: str
-    """The backend in use: ``uring`` or ``epoll``."""
+    """The backend in use: ``uring`` or ``epoll``. If engines that share the load differ, all of
+    theirs: ``epoll and uring``."""
     io_reason: str
-    """The reason if it is not what ``auto`` prefers or what was requested."""
+    """The reason if it is not what ``auto`` prefers or what was requested; if the engines differ,
+    that of each, with its name."""
     threads: int
     processors: int
     """How many CPUs its threads can use at once: at most those that this process may use."""
