@@ -197,9 +197,11 @@ def test_lines_are_by_name_and_have_gaps_where_nothing_was_reported():
 
 
 def test_one_that_waits_for_a_processor_much_longer_than_the_others_is_a_doubt():
-    def waiting(*shares: float) -> list[str]:
+    def waiting(*shares: float, hosts: str = "") -> list[str]:
         names = [f"local-{number}" for number in range(1, len(shares) + 1)]
-        records = worker_records(run_of(), [part(name, threads=2) for name in names])
+        of_hosts = zip(names, hosts or "h" * len(shares), strict=True)
+        parts = [part(name, threads=2, host=host) for name, host in of_hosts]
+        records = worker_records(run_of(), parts)
         rows = [
             (name, 1, {"waited_us": 2e6 * share}) for name, share in zip(names, shares, strict=True)
         ]
@@ -210,6 +212,10 @@ def test_one_that_waits_for_a_processor_much_longer_than_the_others_is_a_doubt()
     assert len(waiting(0.6, 0.05)) == 1  # the other one is all that there is to compare with
     (doubt,) = waiting(0.1, 0.6, 0.1)
     assert doubt.startswith("worker starved: the threads of local-2 were ready to run and had no")
+    # All on one host lack the same CPUs: what is usual, others tell.
+    starved = waiting(0.6, 0.6, 0.6, 0.1, 0.1, hosts="aaabc")
+    assert len(starved) == 3
+    assert "those of the others on other hosts for 10\u202f% (median)" in starved[0]
 
 
 def test_one_that_stood_still_is_a_doubt_by_name():

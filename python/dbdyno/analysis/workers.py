@@ -212,10 +212,17 @@ def starved_workers(run: Run, records: Sequence[WorkerRecord]) -> Iterator[str]:
             lines.names, lines.waited_s.tolist(), lines.measured_s.tolist(), strict=True
         )
     ]
+    hosts = {record.name: record.host for record in records}
     for row, (name, share, paused_s) in enumerate(
         zip(lines.names, shares, lines.paused_s.tolist(), strict=True)
     ):
-        others = shares[:row] + shares[row + 1 :]
+        # Those on its host lack the same CPUs.
+        elsewhere = [
+            its
+            for other, its in zip(lines.names, shares, strict=True)
+            if hosts[other] != hosts[name]
+        ]
+        others = elsewhere or shares[:row] + shares[row + 1 :]
         typical = median(np.array(others)) if others else 0.0
         if paused_s:
             yield (
@@ -223,8 +230,9 @@ def starved_workers(run: Run, records: Sequence[WorkerRecord]) -> Iterator[str]:
                 "or had no CPU; the numbers include that time"
             )
         elif share >= STARVED_MIN and share > STARVED_BEYOND * typical:
+            where = " on other hosts" if elsewhere else ""
             yield (
                 f"worker starved: the threads of {name} were ready to run and had no CPU for "
-                f"{percent(share)} of the time, those of the others for {percent(typical)} "
+                f"{percent(share)} of the time, those of the others{where} for {percent(typical)} "
                 "(median): its response times include that"
             )
