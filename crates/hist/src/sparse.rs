@@ -76,7 +76,7 @@ fn counts_of(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     if !is_known {
         return None;
     }
-    let (mut counts, mut index) = (Vec::with_capacity(rest.len()), 0_u64);
+    let (mut counts, mut index) = (Vec::with_capacity(rest.len().min(INDEX_MAX as usize)), 0_u64);
     while !rest.is_empty() {
         let number = zigzag(&mut rest)?;
         if number < 0 {

@@ -1,7 +1,7 @@
 //! The engine as a process of its own, on this machine or another: reads a job, writes frames.
 //!
-//! Whoever starts it may first ask who it is, and what its clock says. From the first such question
-//! on, a line within [`SILENCE_MAX`] shows it that somebody still wants it.
+//! Whoever starts it may first ask who it is, and what its clock says. From the first word on,
+//! anything within [`SILENCE_MAX`] shows it that somebody still wants it.
 
 use crate::outlet::Outlet;
 use dbdyno_engine::{Engine, EngineError, RunHandle, clock};
@@ -10,7 +10,7 @@ use dbdyno_model::{LoadPlan, Nanos, Plan};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::FromRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,8 +75,9 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 fn work(outlet: &Outlet, is_asked: bool) -> Result<(), EngineError> {
     let sink = &mut |frame: &[u8]| outlet.send(frame);
     let listener = Listener::new(outlet, is_asked)?;
+    let mut input = BufReader::new(Heard(Arc::clone(&listener)));
     let job = loop {
-        match read_word()? {
+        match read_word(&mut input)? {
             Some(Word::Clock(question)) => listener.answer(question, clock::now()),
             Some(job) => break job,
             None => return Ok(()), // nobody had a job
@@ -84,7 +85,7 @@ fn work(outlet: &Outlet, is_asked: bool) -> Result<(), EngineError> {
     };
     // Before any script is loaded, since loading may never end.
     let own = Arc::clone(&listener);
-    thread::Builder::new().name("listener".into()).spawn(move || own.listen())?;
+    thread::Builder::new().name("listener".into()).spawn(move || own.listen(input))?;
     match job {
         Word::Clock(_) => Ok(()),
         Word::Load(plan) => dbdyno_engine::load(&plan, sink),
@@ -99,9 +100,9 @@ fn work(outlet: &Outlet, is_asked: bool) -> Result<(), EngineError> {
 }
 
 /// The next line; none at the end of input.
-fn read_word() -> Result<Option<Word>, EngineError> {
+fn read_word(input: &mut impl BufRead) -> Result<Option<Word>, EngineError> {
     let mut line = String::new();
-    if io::stdin().lock().read_line(&mut line)? == 0 {
+    if input.read_line(&mut line)? == 0 {
         return Ok(None);
     }
     let word = serde_json::from_str(&line);
@@ -125,19 +126,32 @@ enum Instruction {
     Served(HashMap<u32, u32>),
 }
 
+/// Standard input; whatever comes is a sign of life, a piece of a long word, too.
+struct Heard(Arc<Listener>);
+
+impl Read for Heard {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = io::stdin().read(buffer)?;
+        if count > 0 {
+            let _ = self.0.heard.send(());
+        }
+        Ok(count)
+    }
+}
+
 /// Receives the parent's instructions; the end of input means that the parent is gone, and so does
-/// silence of one that has asked for the clock.
+/// silence of one that has said anything.
 struct Listener {
     outlet: Outlet,
     /// The run to control; a load or a survey has none and is ended at once.
     run: OnceLock<RunHandle>,
     stop_requested: AtomicBool,
-    /// Takes notice of each question.
+    /// Takes notice of whatever comes.
     heard: Sender<()>,
 }
 
 impl Listener {
-    /// A listener; `is_asked`: once the parent has asked for the clock, it keeps asking.
+    /// A listener; `is_asked`: once the parent has said anything, it keeps asking.
     fn new(outlet: &Outlet, is_asked: bool) -> io::Result<Arc<Self>> {
         let (run, stop_requested) = (OnceLock::new(), AtomicBool::new(false));
         let (heard, questions) = channel();
@@ -153,8 +167,8 @@ impl Listener {
         Ok(listener)
     }
 
-    fn listen(&self) -> ! {
-        for line in io::stdin().lock().lines().map_while(Result::ok) {
+    fn listen(&self, input: impl BufRead) -> ! {
+        for line in input.lines().map_while(Result::ok) {
             let now = clock::now();
             match serde_json::from_str(&line) {
                 Ok(Instruction::Clock(question)) => self.answer(question, now),
@@ -175,7 +189,6 @@ impl Listener {
     }
 
     fn answer(&self, question: u64, received: Nanos) {
-        let _ = self.heard.send(());
         let clock = Clock { question, received_ns: received.0, sent_ns: clock::now().0 };
         self.outlet.overtake(&Frame::Clock(clock).encode());
     }
@@ -199,6 +212,8 @@ impl Listener {
         if let Some(run) = self.run.get() {
             run.abandon(why);
             thread::sleep(ABANDONED_LONGEST);
+        } else {
+            let _ = writeln!(io::stderr(), "{why}");
         }
         process::exit(EXIT_CODE_ORPHANED)
     }

@@ -31,8 +31,9 @@ _ARRIVED_BYTES = 2**12
 """What one takes in memory beside its raw bytes."""
 PRINTED_BYTES_MAX = 2**26
 _SHOWN_BYTES_MAX = 2**16
+LINE_CHARACTERS = 500
 _LENGTH_BYTES = 4
-WORDS_S = 10.0
+WORDS_S = 2.0
 """How long an agent may not take anything of what it is sent."""
 _END_S = 2.0
 _decode = msgspec.msgpack.Decoder(AgentFrame).decode
@@ -106,15 +107,22 @@ class Agent:
 
     def send(self, word: object) -> None:
         """Send a word; one that has ended shows that by itself, and one that takes none is lost."""
+        with self._words:
+            is_taken = self._write(word)
+        if not is_taken:
+            self.give_up("it took no words")
+
+    def _write(self, word: object) -> bool:
         stdin = self._process.stdin
         assert stdin is not None
         left = memoryview(msgspec.json.encode(word) + b"\n")
-        with self._words, contextlib.suppress(OSError, ValueError):
-            while left:
+        with contextlib.suppress(OSError):
+            # The number of its pipe may be another's once it is closed.
+            while left and not stdin.closed:
                 if not self._room.poll(1000 * WORDS_S):
-                    self.give_up("it took no words")
-                    return
+                    return False
                 left = left[stdin.write(left[: select.PIPE_BUF]) :]
+        return True
 
     @property
     def pid(self) -> int | None:
@@ -124,9 +132,15 @@ class Agent:
 
     def ask_clock(self) -> None:
         """Ask for its clock; the answer is a sign of life, and an offset."""
+        # While it is sent something else, that is as good; nobody waits here who asks others, too.
+        if not self._words.acquire(blocking=False):
+            return
         question = time.monotonic_ns()
         self._asked.add(question)
-        self.send({"clock": question})
+        try:
+            self._write({"clock": question})
+        finally:
+            self._words.release()
 
     def taken_offsets(self) -> Iterator[Offset]:
         """Yield the offsets that were not taken yet."""
@@ -139,21 +153,25 @@ class Agent:
             self._is_given_up = True
             self._arrivals.put_anyway(Arrived(self, b"", None, why))
         self.kill()
+        self.hang_up()
 
     def kill(self) -> None:
         """End it at once, and what its command has started on this host."""
         self._process.kill()
 
-    def close(self) -> bool:
-        """Wait until it has ended; return False if a process that it started cannot be ended.
-
-        That one ends by itself once it reads on: its input has ended.
-        """
-        self._is_closing = True
+    def hang_up(self) -> None:
+        """End its input, which ends it, too."""
         stdin = self._process.stdin
         assert stdin is not None
-        with self._words, contextlib.suppress(OSError):
-            stdin.close()
+        if self._words.acquire(timeout=WORDS_S):
+            with contextlib.suppress(OSError):
+                stdin.close()
+            self._words.release()
+
+    def close(self) -> bool:
+        """Wait until it has ended; return False if a process that it started cannot be ended."""
+        self._is_closing = True
+        self.hang_up()
         for _ in range(2):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_S)
@@ -173,6 +191,11 @@ class Agent:
         text = last.decode(errors="replace")
         # A secret that was cut in two would not be known as one.
         return self.masker.text(text.partition("\n")[2] if begin else text)
+
+    def with_last_line(self, why: str) -> str:
+        """Return a reason, and what it has printed last."""
+        lines = self.printed().strip().splitlines()
+        return f"{why}; it printed last: {lines[-1][-LINE_CHARACTERS:]}" if lines else why
 
     def printed_bytes(self) -> int:
         """How much it has printed; 0 once it is closed."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dbdyno import engine
 from dbdyno.errors import DbdynoError
-from dbdyno.fleet.agents import Agent, Arrivals
+from dbdyno.fleet.agents import LINE_CHARACTERS, Agent, Arrivals
 from dbdyno.fleet.clocks import EXCHANGES, Offset, best
 from dbdyno.fleet.hosts import cpus_each
 from dbdyno.fleet.loading import RunningLoad
@@ -35,11 +35,12 @@ GREETING_MAX_S = 20.0
 STARTING_MAX = 8
 """Agents of one command that are started and not heard yet: sshd refuses more logins at once."""
 CLOCK_MAX_S = 2.0
+WAITING_SILENCE_MAX_S = 5.0
+"""An agent that waits for its job disturbs nothing: its network may be away for a moment."""
 FILES_EACH = 3
 """Its standard streams; what it prints goes to a file."""
 FILES_BESIDE = 256
 OUTPUT_LINES = 5
-OUTPUT_CHARACTERS = 500
 _Load: TypeAlias = Callable[[LoadPlan], Iterable[Progress | Loaded]]
 
 
@@ -63,7 +64,8 @@ class Fleet:
         _allow_files(FILES_EACH * len(self._places) + FILES_BESIDE)
         self._start_agents()
         self._compare_clocks()
-        self._waiting.enter_context(Pulse(self.agents, self._take_offsets))
+        beat = Pulse(self.agents, self._take_offsets, WAITING_SILENCE_MAX_S)
+        self._waiting.enter_context(beat)
 
     def known(self) -> Iterator[tuple[Agent, Greeting, Offset]]:
         """Yield each agent with what it said of itself, and how far its clock is ahead."""
@@ -75,6 +77,7 @@ class Fleet:
         self._waiting.close()
         for agent in self.agents:
             agent.kill()
+            agent.hang_up()
         return [agent.name for agent in self.agents if not agent.close()]
 
     def shared(self, plan: Plan, threads: int | None) -> Plan:
@@ -106,10 +109,10 @@ class Fleet:
             for frame in load(plan):
                 if not self._arrivals.empty():
                     lost = self._arrivals.get()
+                    why = lost.agent.with_last_line(lost.end or "it sent what no agent does")
                     raise DbdynoError(
                         "worker",
-                        f"worker {lost.agent.name} was lost while data was loaded: "
-                        f"{lost.end or 'it sent what no agent does'}",
+                        f"worker {lost.agent.name} was lost while data was loaded: {why}",
                         "dbdyno workers check examines the hosts. What was loaded is kept: the "
                         "same command continues.",
                     )
@@ -127,9 +130,10 @@ class Fleet:
         plan = replace(plan, endpoint=self._reached(plan.endpoint))
         hands = dealt(self._thread_counts(plan.threads))
         masker = Masker(secrets_of(plan))
-        for agent, hand in zip(self.agents, hands, strict=True):
-            agent.masker = masker
-            agent.send({"run": replace(plan, own_threads=hand)})
+        with Pulse(self.agents):  # those that have their part bear no silence, either
+            for agent, hand in zip(self.agents, hands, strict=True):
+                agent.masker = masker
+                agent.send({"run": replace(plan, own_threads=hand)})
         return RunningFleet(
             plan=plan,
             hands=hands,
@@ -153,9 +157,10 @@ class Fleet:
         masker = Masker(secrets_of(plan))
         plan = replace(plan, endpoint=self._reached(plan.endpoint))
         hands = dealt(self._thread_counts(plan.jobs))
-        for agent, hand in zip(self.agents, hands, strict=True):
-            agent.masker = masker
-            agent.send({"load": replace(plan, own_jobs=hand)})
+        with Pulse(self.agents):
+            for agent, hand in zip(self.agents, hands, strict=True):
+                agent.masker = masker
+                agent.send({"load": replace(plan, own_jobs=hand)})
         return RunningLoad(self.agents, self._arrivals)
 
     def _refuse_out_of_reach(self, endpoint: Endpoint) -> None:
@@ -315,7 +320,7 @@ def _refuse_other_build(agent: Agent, greeting: Greeting) -> None:
 
 def _no_agent(agent: Agent, why: str) -> DbdynoError:
     lines = agent.printed().strip().splitlines()[-OUTPUT_LINES:]
-    said = f"; it printed: {' / '.join(lines)[-OUTPUT_CHARACTERS:]}" if lines else ""
+    said = f"; it printed: {' / '.join(lines)[-LINE_CHARACTERS:]}" if lines else ""
     return DbdynoError(
         "worker",
         f"worker {agent.name} is no agent of dbdyno: {why}{said}",

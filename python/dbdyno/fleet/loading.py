@@ -56,6 +56,7 @@ class RunningLoad:
             return DbdynoError(frame.code, f"worker {name}: {frame.message}", frame.hint)
         return DbdynoError(
             "worker",
-            f"worker {name} was lost before it had loaded its rows: {arrived.end}",
+            f"worker {name} was lost before it had loaded its rows: "
+            f"{arrived.agent.with_last_line(arrived.end)}",
             "What was loaded is kept: the same command continues, with these or other workers.",
         )

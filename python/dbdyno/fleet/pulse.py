@@ -22,10 +22,16 @@ class Pulse(Watch):
     It counts its own naps: while this whole process is stopped, it hears nobody.
     """
 
-    def __init__(self, agents: Sequence[Agent], on_beat: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        agents: Sequence[Agent],
+        on_beat: Callable[[], None] = lambda: None,
+        silence_max_s: float = SILENCE_MAX_S,
+    ) -> None:
         super().__init__()
         self._silent_s = dict.fromkeys(agents, 0.0)
         self._on_beat = on_beat
+        self._silence_max_s = silence_max_s
 
     def __exit__(
         self,
@@ -52,7 +58,7 @@ class Pulse(Watch):
                 silent_s = 0.0 if agent.heard_s >= begin_s else before_s + EVERY_S
                 if agent in self._silent_s:
                     self._silent_s[agent] = silent_s
-                if silent_s >= SILENCE_MAX_S:
+                if silent_s >= self._silence_max_s:
                     self.forget(agent)
                     agent.give_up("nothing was heard of it")
                 elif agent.printed_bytes() > PRINTED_BYTES_MAX:

@@ -185,14 +185,34 @@ def certified() -> tuple[ssl.SSLContext, str]:
     return context, certificate.decode()
 
 
+class _Way:
+    """Whether one of an agent's two connections is joined, and whether it is over."""
+
+    def __init__(self) -> None:
+        self._joined, self._over = asyncio.Event(), asyncio.Event()
+
+    def __enter__(self) -> None:
+        """It is joined for the duration of the block."""
+        self._joined.set()
+
+    def __exit__(self, *_: object) -> None:
+        """It is over."""
+        self._over.set()
+
+    async def over(self) -> None:
+        """Wait until it is; raise a TimeoutError if it is not even joined soon."""
+        async with asyncio.timeout(KEY_MAX_S):
+            await self._joined.wait()
+        await self._over.wait()
+
+
 class _Ends:
     """What the controller has of one agent: its stream, and the file of what it prints."""
 
     def __init__(self, stream: int, printed: int) -> None:
         self._socket = socket.socket(fileno=stream)
         # Another file position than the controller's, which reads there.
-        self._over = (asyncio.Event(), asyncio.Event())
-        """Whether the stream has come to its end, and what is printed."""
+        self._stream, self._prints = _Way(), _Way()
         path = f"/proc/self/fd/{printed}"
         self._printed = open(path, "ab", buffering=0)  # noqa: SIM115, PTH123 - to the last word
         os.close(printed)
@@ -203,23 +223,21 @@ class _Ends:
 
     async def stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Join the agent's stream with the controller's."""
-        try:
+        with self._stream:
             await joined((self.reader, writer), (reader, self.writer))
-        finally:
-            self._over[0].set()
 
     async def print(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Keep what the agent prints."""
-        with contextlib.suppress(OSError, ValueError):  # it may have ended
+        with self._prints, contextlib.suppress(OSError, ValueError):  # it may have ended
             while text := await reader.read(CHUNK_BYTES):
                 self._printed.write(text)
-        self._over[1].set()
         await closed(writer)
 
     async def over(self) -> None:
         """Wait until all of it has arrived: its node may be done long before."""
-        for event in self._over:
-            await event.wait()
+        with contextlib.suppress(TimeoutError):
+            await self._stream.over()
+            await self._prints.over()
 
     async def end(self, why: str) -> None:
         """End the stream."""

@@ -116,8 +116,9 @@ class RunningFleet:
         self._counters: list[str] = []
         self._awaited_s = 0.0
         """Since the last interval of the whole, by naps as in :class:`Pulse`."""
-        self._killed = threading.Event()
-        self._stop_wanted = threading.Event()
+        # Set by signals, which may come while this thread holds any lock.
+        self._is_killed = False
+        self._is_stop_wanted = False
         self._telling = threading.Lock()
         """Each learns first that it begins, then that it stops."""
 
@@ -141,28 +142,31 @@ class RunningFleet:
                         return
                 if part.is_over:
                     pulse.forget(part.agent)
-            if not self._killed.is_set():
+            if not self._is_killed:
                 yield from self._end()
         self._keep_printed()
 
     def stop(self) -> None:
         """Ask for an early end: nothing new starts, transactions in flight get their grace."""
-        self._stop_wanted.set()  # a signal may have come while this thread sends something else
+        self._is_stop_wanted = True
 
     def served_by(self, tasks: Mapping[int, int]) -> None:
         """Ignore it: clients of a shared load stay on their threads."""
 
     def kill(self) -> None:
         """End all at once, and the frames with them; does not wait."""
-        self._killed.set()
-        for part in self._parts:
-            part.agent.give_up("it was ended")
+        self._is_killed = True
 
     def abandon(self) -> None:
         """End all at once and wait until they have ended."""
-        self.kill()
+        self._is_killed = True
+        self._give_up_all()
         for part in self._parts:
             part.agent.close()
+
+    def _give_up_all(self) -> None:
+        for part in self._parts:
+            part.agent.give_up("it was ended")
 
     def workers(self) -> list[WorkerPart]:
         """Return what each agent did."""
@@ -191,16 +195,18 @@ class RunningFleet:
         )
 
     def _beat(self) -> None:
-        if self._stop_wanted.is_set():
-            self._stop_wanted.clear()
+        if self._is_stop_wanted:
+            self._is_stop_wanted = False
             self._stop_all()
+        if self._is_killed:
+            self._give_up_all()
         # What has arrived and is not read yet may be what the others wait for.
         self._awaited_s = self._awaited_s + EVERY_S if self._arrivals.empty() else 0.0
         awaited_max_s = max(AWAITED_MIN_S, AWAITED_INTERVALS * self._plan.interval_ns / 1e9)
         if self._state.has_begun and self._awaited_s >= awaited_max_s:
             self._awaited_s = 0.0
             for part in self._behind():
-                part.agent.give_up(f"the others waited {awaited_max_s:g} s for its numbers")
+                part.agent.give_up(f"its numbers did not come for {awaited_max_s:g} s")
 
     def _behind(self) -> list[_Part]:
         """Return the parts whose last interval is the earliest."""
@@ -255,8 +261,7 @@ class RunningFleet:
                 yield from _decoded(self._total.interval(number, at, arrived.raw))
                 part.last = interval
                 for slow in self._total.too_slow():
-                    self._parts[slow].agent.kill()
-                    yield from self._lose(self._parts[slow], "it is too far behind the others")
+                    self._parts[slow].agent.give_up("it is too far behind the others")
             case Activity():
                 yield from _decoded(self._total.activity(number, at, arrived.raw))
             case PartConnected():
@@ -366,9 +371,8 @@ class RunningFleet:
         part.is_over = True
         if part.failed:
             why = part.failed.message
-        if lines := part.agent.printed().strip().splitlines():
-            why = f"{why}; it printed last: {lines[-1]}"
-        if self._killed.is_set():
+        why = part.agent.with_last_line(why)
+        if self._is_killed:
             return
         begin_ns = self._state.begin_ns
         if not begin_ns:

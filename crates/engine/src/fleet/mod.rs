@@ -16,9 +16,11 @@ use dbdyno_load::Phase;
 use dbdyno_model::{Nanos, Plan};
 use pace::Pace;
 
-/// Bytes of what is kept for a part that is behind the others: of intervals, each of which has
-/// histograms of all scripts and statements, and of what clients were doing at each instant.
+/// Bytes that are kept for a part that is behind the others: of intervals, each of which has
+/// histograms of all scripts and statements, and as many of what clients were doing.
 const WAITING_BYTES_MAX: usize = 256 << 20;
+/// However large they are, so many intervals may wait: no part is always in time.
+const WAITING_MIN: usize = 10;
 
 /// When a report of a part arrived, by the clock of the whole.
 #[derive(Clone, Copy, Debug)]
@@ -133,8 +135,13 @@ impl Fleet {
 
     /// The parts that are so far behind the others that these cannot be kept for them any longer.
     pub fn too_slow(&self) -> Vec<usize> {
-        let waiting_bytes = self.parts.waiting_bytes() + self.snapshots.waiting_bytes();
-        if waiting_bytes > WAITING_BYTES_MAX { self.parts.awaited() } else { Vec::new() }
+        if self.parts.waiting() > WAITING_MIN && self.parts.waiting_bytes() > WAITING_BYTES_MAX {
+            self.parts.awaited()
+        } else if self.snapshots.waiting_bytes() > WAITING_BYTES_MAX {
+            self.snapshots.awaited(|part| self.parts.is_over(part))
+        } else {
+            Vec::new()
+        }
     }
 
     /// What a part's clients were doing at an instant, in their order; returns the frames of whole instants. An

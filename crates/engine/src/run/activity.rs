@@ -32,6 +32,12 @@ impl Snapshots {
         self.pending.len() * (of_parts + of_clients)
     }
 
+    /// The parts for which the first of these instants waits.
+    pub(crate) fn awaited(&self, is_over: impl Fn(usize) -> bool) -> Vec<usize> {
+        let Some((_, first)) = self.pending.first_key_value() else { return Vec::new() };
+        (0..self.parts).filter(|&part| first[part].is_none() && !is_over(part)).collect()
+    }
+
     /// Adds what a part has reported.
     pub(crate) fn add(&mut self, part: usize, instants: Vec<Activity>) {
         let parts = self.parts;
@@ -109,6 +115,17 @@ mod tests {
         snapshots.add(0, vec![part(100, &[(5, 7, 15), (1, 4, 11)])]);
         let frames = snapshots.take_complete(|_| false);
         assert_eq!(read(&frames[0]), (100, vec![4, 0xFFFF, 7], vec![11, 0, 15]));
+    }
+
+    #[test]
+    fn those_that_the_first_instant_waits_for_are_known() {
+        let mut snapshots = Snapshots::new((0..3).collect(), 3);
+        assert_eq!((snapshots.awaited(|_| false), snapshots.waiting_bytes()), (vec![], 0));
+        snapshots.add(1, vec![part(100, &[(1, 1, 11)]), part(200, &[(1, 1, 11)])]);
+        snapshots.add(0, vec![part(200, &[(0, 0, 10)])]);
+        assert_eq!(snapshots.awaited(|_| false), [0, 2]);
+        assert_eq!(snapshots.awaited(|part| part == 2), [0]);
+        assert!(snapshots.waiting_bytes() > 0);
     }
 
     #[test]

@@ -91,10 +91,16 @@ impl<K> Parts<K> {
         self.states.iter().all(|part| part.is_over)
     }
 
-    /// The memory of the intervals that wait for a part, in bytes, as if each were as the first.
+    /// The number of intervals that wait for a part.
+    pub(crate) fn waiting(&self) -> usize {
+        self.partial.len()
+    }
+
+    /// The memory that they take, in bytes, as if each were as the first.
     pub(crate) fn waiting_bytes(&self) -> usize {
-        let first = self.partial.values().next();
-        first.map_or(0, |first| self.partial.len() * first.total.bytes())
+        let Some(first) = self.partial.values().next() else { return 0 };
+        let reported = first.reported.len() * size_of::<(usize, (Counters, K))>();
+        self.waiting() * (first.total.bytes() + reported)
     }
 
     /// The parts for which the first of these intervals waits.
