@@ -1,9 +1,10 @@
-"""The pulse of the agents: each is asked for its clock several times a second, and heard or lost.
+"""The pulse of the agents: several times a second, each is heard, or asked for its clock, or lost.
 
 Their answers are signs of life, and keep the offsets of the clocks up to date; for the agents, the
 questions are: one that is not asked any more ends.
 """
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -12,8 +13,10 @@ from dbdyno.fleet.agents import PRINTED_BYTES_MAX, Agent
 from dbdyno.watch import Watch
 
 EVERY_S = 0.25
+EACH_BEATS = 4
+"""After so many, one that was heard is asked all the same."""
 SILENCE_MAX_S = 1.5
-"""An agent that left questions unanswered for so long is lost: within 2 s of falling silent."""
+"""An agent of which nothing was heard for so long is lost: within 2 s of falling silent."""
 
 
 class Pulse(Watch):
@@ -48,11 +51,14 @@ class Pulse(Watch):
         self._silent_s.pop(agent, None)
 
     def _watch(self) -> None:
-        while not self._over.is_set():
+        for beat in itertools.count():
+            if self._over.is_set():
+                return
             self._on_beat()
             begin_s = time.monotonic()
-            for agent in tuple(self._silent_s):
-                agent.ask_clock()
+            for agent, silent_s in tuple(self._silent_s.items()):
+                if silent_s or beat % EACH_BEATS == 0:
+                    agent.ask_clock()
             self._over.wait(EVERY_S)
             for agent, before_s in tuple(self._silent_s.items()):
                 silent_s = 0.0 if agent.heard_s >= begin_s else before_s + EVERY_S
