@@ -132,8 +132,8 @@ def test_rows_that_come_are_counted(local, checked, io, mode):
         "copy (select 1) to stdout with (format binary);\n"
         "select 1;"
     )
-    plan = plan_for(local.endpoint(), script, variables={"n": 9}, query_mode=mode, io=io)
-    counts = checked(plan).counters
+    changes = {"variables": {"n": 9}, "query_mode": mode, "io": io}
+    counts = checked(plan_for(local.endpoint(), script, **changes, **times(20))).counters
     binary = 21 + 2 + 4 + 4
     assert counts.copy_out_rows == 10 * counts.committed > 0
     assert counts.copy_out_bytes == (9 * 103 + binary) * counts.committed

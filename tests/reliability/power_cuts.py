@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from dbdyno.databases.connecting import driver_of
 from dbdyno.errors import DbdynoError
 from dbdyno.run.bystanders.witness import Witness
 from dbdyno.servers.placement import Placement
@@ -148,7 +149,7 @@ def survive(audit: Audit, cuts: int, chance: random.Random) -> None:
     ):
         server = first
         while audit.cuts < cuts:
-            witness = Witness(server.connect)
+            witness = Witness(server.connect, driver_of(server.endpoint().protocol))
             witness.create()
             disk.write_out()
             witness.begin()
