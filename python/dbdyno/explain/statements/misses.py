@@ -7,6 +7,7 @@ more, or one by a unique key that misses more than now and then. Deletes, ranges
 locked rows, and lookups by a part of a key (orders of a customer) may rightly find nothing.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -68,7 +69,7 @@ def find_misses(run: Run, allowed_of: Mapping[str, float]) -> Misses:
         if allowed is None:
             if what := _unexpected(lookup, facts):
                 doubtful.append((lookup, what))
-        elif lookup.share > allowed:
+        elif lookup.share > allowed and not _is_chance(lookup, allowed):
             is_invalid = lookup.share > max(allowed, _INVALID_MIN)
             what = f"{_missed(lookup)}, and each is to find one"
             (invalid if is_invalid else doubtful).append((lookup, what))
@@ -90,6 +91,16 @@ def _lookups(run: Run) -> Iterable[tuple[str, _Lookup]]:
             executions, without = table.count[ran], table.executions_without_rows[ran]
             place = f"{name}:{one.line}" if one.line else name
             yield name, _Lookup(place, one.sql, executions, without)
+
+
+def _is_chance(lookup: _Lookup, allowed: float) -> bool:
+    """Whether few executions may miss so often where each may with this probability.
+
+    Up to three standard deviations and one more: one miss of 19 is above a share of 1 %.
+    """
+    expected = allowed * float(lookup.executions.sum())
+    deviation = math.sqrt(expected * (1 - allowed))
+    return allowed > 0 and float(lookup.without.sum()) <= expected + 3 * deviation + 1
 
 
 def _unexpected(lookup: _Lookup, facts: ServerFacts) -> str:
