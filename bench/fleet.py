@@ -25,7 +25,7 @@ from dbdyno.fleet.agents import Agent, Arrivals
 from dbdyno.fleet.fleet import Fleet
 from dbdyno.fleet.words import Place, worker_list
 from dbdyno.model.frame import Done, Interval, Started
-from dbdyno.model.frame.parts import PartConnected, PartInterval
+from dbdyno.model.frame.parts import PartConnected
 from dbdyno.model.plan import Arrivals as Law, ClosedArrivals, Plan, Script, Stage
 from dbdyno.servers.base import Server
 from dbdyno.store.writer import RunWriter
@@ -118,8 +118,7 @@ def _said_by_one(plan: Plan) -> Sequence[bytes]:
         said.append(arrived.raw)
         if isinstance(arrived.frame, PartConnected):
             agent.send({"begin_at": time.monotonic_ns() + 10**8})
-        if isinstance(arrived.frame, PartInterval):
-            agent.ask_clock()  # else it would take this process for gone
+        agent.ask_clock()  # else it would take this process for gone
     agent.close()
     return [*said, arrived.raw]
 
