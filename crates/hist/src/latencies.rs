@@ -60,8 +60,8 @@ impl Latencies {
         min_ns: u64,
         max_ns: u64,
     ) {
+        // The largest first: it grows once.
         for &(ns, count) in counts.iter().rev() {
-            // The largest first: it grows once.
             self.histogram.record_n(ns, count).expect("an auto-resizing histogram grows");
         }
         self.sum_ns += sum_ns;

@@ -1,7 +1,7 @@
 //! Latencies of another process, of which nothing is wanted but to add them to others.
 //!
-//! Few of a histogram's counts are not zero. To make a whole histogram of what came, and then add all
-//! its counts, takes four times as long as to add those that are not.
+//! Few of a histogram's counts are not zero, and only these are added: to make a whole histogram of
+//! what came, and then add all its counts, would take longer.
 
 use crate::Latencies;
 use crate::latencies::{DIGITS, Packed};

@@ -13,7 +13,7 @@ from dbdyno.analysis.series.distributions import latency_of
 from dbdyno.analysis.series.timeline import are_whole
 from dbdyno.analysis.series.totals import duration_s
 from dbdyno.analysis.statistics.estimate import Series, median
-from dbdyno.formatting import milliseconds, percent, seconds
+from dbdyno.formatting import counted, milliseconds, percent, seconds
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import WorkerRecord
 from dbdyno.model.run import Run, once
@@ -60,14 +60,20 @@ def _record(run: Run, part: WorkerPart, committed: float) -> WorkerRecord:
     )
 
 
+def how_lost(part: WorkerPart) -> str:
+    """Say of an agent that was lost what was lost with it, when and why."""
+    assert part.lost_at_s is not None
+    clients = counted(len(part.clients), "client")
+    return (
+        f"{part.name} and its {clients} were lost after {seconds(part.lost_at_s)} ({part.why_lost})"
+    )
+
+
 def worker_doubts(parts: Sequence[WorkerPart]) -> Iterator[str]:
     """Yield what about the agents weakens the numbers of the whole."""
     for part in parts:
         if part.lost_at_s is not None:
-            yield (
-                f"worker lost: {part.name} and its {len(part.clients)} clients were lost after "
-                f"{seconds(part.lost_at_s)} ({part.why_lost}): from then on the load was smaller"
-            )
+            yield f"worker lost: {how_lost(part)}: from then on the load was smaller"
         skew_ns = max(part.begun_late_ns or 0, part.clock_bound_ns, part.clock_drifted_ns)
         if skew_ns > SKEW_MAX_NS:
             yield (

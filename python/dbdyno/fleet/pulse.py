@@ -13,8 +13,8 @@ from dbdyno.fleet.agents import PRINTED_BYTES_MAX, Agent
 from dbdyno.watch import Watch
 
 EVERY_S = 0.25
-EACH_BEATS = 4
-"""After so many, one that was heard is asked all the same."""
+ASKED_EVERY_BEATS = 4
+"""One that is heard anyway is asked all the same, now and then."""
 SILENCE_MAX_S = 1.5
 """An agent of which nothing was heard for so long is lost: within 2 s of falling silent."""
 
@@ -57,7 +57,7 @@ class Pulse(Watch):
             self._on_beat()
             begin_s = time.monotonic()
             for agent, silent_s in tuple(self._silent_s.items()):
-                if silent_s or beat % EACH_BEATS == 0:
+                if silent_s or beat % ASKED_EVERY_BEATS == 0:
                     agent.ask_clock()
             self._over.wait(EVERY_S)
             for agent, before_s in tuple(self._silent_s.items()):

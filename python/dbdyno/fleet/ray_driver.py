@@ -211,11 +211,8 @@ class _Ends:
 
     def __init__(self, stream: int, printed: int) -> None:
         self._socket = socket.socket(fileno=stream)
-        # Another file position than the controller's, which reads there.
+        self._printed = os.fdopen(printed, "ab", buffering=0)
         self._stream, self._prints = _Way(), _Way()
-        path = f"/proc/self/fd/{printed}"
-        self._printed = open(path, "ab", buffering=0)  # noqa: SIM115, PTH123 - to the last word
-        os.close(printed)
 
     async def open(self) -> None:
         """Open the stream."""

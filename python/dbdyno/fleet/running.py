@@ -245,8 +245,9 @@ class RunningFleet:
         try:
             return list(self._take(part, arrived))
         except ValueError as error:
-            part.agent.kill()
-            return list(self._lose(part, f"it sent what no agent does: {error}"))
+            why = f"it sent what no agent does: {error}"
+            part.agent.give_up(why)
+            return list(self._lose(part, why))
 
     def _take(self, part: _Part, arrived: Arrived) -> Iterator[_Out]:
         for offset in part.agent.taken_offsets():

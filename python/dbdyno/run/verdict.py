@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from dbdyno.analysis.waits.disturbance import Disturbance
+from dbdyno.analysis.workers import how_lost
 from dbdyno.explain.statements.misses import Misses
 from dbdyno.formatting import count, percent, seconds
 from dbdyno.model.frame import Done
@@ -112,8 +113,7 @@ class Evidence:
         ended = done.counters.ok + done.counters.failed + done.counters.skipped
         if ended < requested:
             lost = [
-                f"worker {part.name} and its {part.clients} clients were lost after "
-                f"{seconds(part.lost_at_s)} ({part.why_lost})"
+                f"worker {how_lost(part)}"
                 for part in self.measured.workers
                 if part.lost_at_s is not None
             ]

@@ -144,8 +144,8 @@ impl Fleet {
         }
     }
 
-    /// What a part's clients were doing at an instant, in their order; returns the frames of whole instants. An
-    /// error means that a part reports what no engine does.
+    /// What a part's clients were doing at an instant, in their order; returns the frames of whole
+    /// instants. An error means that a part reports what no engine does.
     pub fn activity(
         &mut self,
         part: usize,
