@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dbdyno.analysis.statistics.effect import Ratio
+from dbdyno.analysis.statistics.estimate import Ratio
 from dbdyno.answers.curves import curve_through
 from dbdyno.answers.grouping import by_level, chosen, pairs, varied
 from dbdyno.answers.intervals import interval_text, times_of

@@ -8,7 +8,8 @@ sessions. Throughput would be nearer to a user's question, but depends on who el
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import paired_ratio
+from dbdyno.analysis.statistics.estimate import Ratio
 
 IN_BACKGROUND = "background_work"
 OF_LOAD, OF_DBDYNO = "client", "telemetry"

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare.compare import compare
-from dbdyno.analysis.compare.history import series_of
+from dbdyno.analysis.compare.run_series import series_of
 from dbdyno.answers.answering import answered
 from dbdyno.cli.compared_runs import select_runs
 from dbdyno.formatting import plain

@@ -11,7 +11,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import paired_ratio
+from dbdyno.analysis.statistics.estimate import Ratio
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.measuring import Number
 

@@ -7,10 +7,10 @@ number means.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from dbdyno.analysis.compare.compare import MARGIN, compare, compare_levels
+from dbdyno.analysis.compare.compare import compare, compare_levels
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.model.comparison import MetricComparison
-from dbdyno.model.study import Factor
+from dbdyno.model.study import MARGIN, Factor
 
 Point: TypeAlias = tuple[tuple[str, str], ...]
 """The factors of a point with their levels, in the order of the study's file."""

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from dbdyno.analysis.statistics.effect import Ratio
-from dbdyno.analysis.statistics.estimate import IntervalEstimate
+from dbdyno.analysis.statistics.estimate import IntervalEstimate, Ratio
 from dbdyno.formatting import NOTHING, significant
 from dbdyno.model.comparison import MetricComparison
 

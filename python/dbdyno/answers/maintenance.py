@@ -10,8 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from dbdyno.analysis.growth.volume import VolumeCurve, volume_curve
-from dbdyno.analysis.statistics.effect import Ratio
-from dbdyno.analysis.statistics.estimate import IntervalEstimate
+from dbdyno.analysis.statistics.estimate import IntervalEstimate, Ratio
 from dbdyno.answers.table_size import Measured, means_by_rows
 
 TOOK_MIN_S = 0.1

@@ -11,7 +11,8 @@ import numpy as np
 from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.analysis.costs.costs import cost
 from dbdyno.analysis.series.readings import total
-from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import paired_ratio
+from dbdyno.analysis.statistics.estimate import Ratio
 from dbdyno.answers.answer import Trial
 from dbdyno.model.counters import Counter, PgUserTables
 

@@ -7,7 +7,8 @@ and many points share one load.
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import paired_ratio
+from dbdyno.analysis.statistics.estimate import Ratio
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.formatting import count, significant
 from dbdyno.model.study import DataLoad

@@ -13,10 +13,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.compare.compare import MARGIN
 from dbdyno.analysis.compare.metrics import like_blocks
 from dbdyno.analysis.compare.verdicts import ALPHA, alpha_of_next, verdict_of
-from dbdyno.analysis.statistics.effect import Effect, Ratio, holm, paired_effect
+from dbdyno.analysis.statistics.effect import Effect, holm, paired_effect
+from dbdyno.analysis.statistics.estimate import Ratio
 from dbdyno.analysis.statistics.statistical_power import more_repeats
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import pairs
@@ -24,6 +24,7 @@ from dbdyno.answers.measuring import Number, ratio_of
 from dbdyno.explain.sentences import amount
 from dbdyno.formatting import NOTHING, percent, significant
 from dbdyno.model.comparison import CHANGED, Verdict
+from dbdyno.model.study import MARGIN
 
 Pair = tuple[Trial, Trial]
 Levels: TypeAlias = tuple[tuple[str, str], ...]

@@ -21,7 +21,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, structs
 
 from dbdyno.analysis.doubts import shared_host
-from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import paired_ratio
+from dbdyno.analysis.statistics.estimate import Ratio
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet.ray_cluster import kept_nodes
 from dbdyno.formatting import counted

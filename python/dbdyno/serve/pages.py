@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dbdyno.analysis.compare.history import RUNS_MIN, is_of_a_history
+from dbdyno.analysis.compare.run_series import RUNS_MIN, is_of_a_history
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import explain
 from dbdyno.model.run import Run

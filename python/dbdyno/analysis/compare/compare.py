@@ -10,10 +10,10 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare.changed_findings import changed_findings
-from dbdyno.analysis.compare.history import moved_costs
 from dbdyno.analysis.compare.large_changes import with_large_changes
 from dbdyno.analysis.compare.metrics import (
     USUAL,
@@ -28,6 +28,7 @@ from dbdyno.analysis.compare.metrics import (
 )
 from dbdyno.analysis.compare.profile_differences import compare_profiles
 from dbdyno.analysis.compare.verdicts import (
+    ALPHA,
     alpha_of_next,
     verdict_of,
     verdict_sentence,
@@ -36,10 +37,19 @@ from dbdyno.analysis.compare.verdicts import (
 from dbdyno.analysis.doubts import DISTURBED, disturbed_text, kind_of
 from dbdyno.analysis.statistics.effect import Effect, holm
 from dbdyno.analysis.statistics.statistical_power import detectable, more_repeats
-from dbdyno.model.comparison import Comparison, Metric, MetricComparison, Repeats, Verdict
+from dbdyno.model.comparison import (
+    Comparison,
+    Metric,
+    MetricComparison,
+    MovedCost,
+    Repeats,
+    Verdict,
+)
 from dbdyno.model.record import RunRecord
+from dbdyno.model.study import MARGIN
 
-MARGIN = 0.03
+CHANGE_MIN = 0.01
+_RUNS_MIN = 2
 # Kinds of doubt whose name alone says too little.
 _KINDS = {
     "coarse": "throughput is known only imprecisely",
@@ -118,6 +128,28 @@ def compare_levels(
     }
     known = {level: one for level, one in samples.items() if one is not None}
     return dict(zip(known, _with_verdicts(list(known.values()), margin), strict=True))
+
+
+def moved_costs(before: Runs, after: Runs, *, paired: bool = False) -> list[MovedCost]:
+    """Costs that differ by more than chance (Holm over all of them), the largest change first.
+
+    The cost of a transaction hardly varies with noise, so a cost that moved together with
+    throughput shows where to look for the reason, though it need not be the reason. A change below
+    1 % is ignored, however significant. ``paired`` as in ``compare``.
+    """
+    names = dict.fromkeys(name for run in (*before, *after) for name in run if is_cost(name))
+    samples = [samples_of(name, before, after, paired=paired) for name in names]
+    known = [one for one in samples if one and one.has_ratio and one.repeats >= _RUNS_MIN]
+    tested = [(one.metric, one.effect()) for one in known]
+    adjusted = holm([effect.p or 0.0 for _, effect in tested])
+    moved = []
+    for (metric, effect), p in zip(tested, adjusted, strict=True):
+        if p < ALPHA and abs(math.expm1(effect.value)) >= CHANGE_MIN:
+            ratio, low, high = np.exp([effect.value, effect.low, effect.high]).tolist()
+            moved.append(
+                MovedCost(id=metric.id, title=metric.title, ratio=ratio, low=low, high=high)
+            )
+    return sorted(moved, key=lambda one: -abs(math.log(one.ratio)))
 
 
 def _usual(before: Runs, after: Runs) -> list[str]:

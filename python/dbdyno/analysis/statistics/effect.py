@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dbdyno.analysis.statistics.estimate import Series
+from dbdyno.analysis.statistics.estimate import Ratio, Series
 from dbdyno.analysis.statistics.probability import student_p, student_quantile_two_sided
 from dbdyno.analysis.statistics.statistical_power import Spread
 from dbdyno.model.comparison import Method
@@ -51,21 +51,8 @@ class Effect(Struct, frozen=True):
         return abs(self.value) + reach < margin
 
 
-class Ratio(Struct, frozen=True):
-    """Factor by which a number changed, with its 95 % interval; None for a single pair."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the interval excludes no change."""
-        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
-
-
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
-    """Mean ratio of the second to the first of each pair."""
+    """Mean ratio of the second to the first of each pair; a single pair has no interval."""
     logarithms = np.log([after / before for before, after in pairs])
     if len(pairs) < 2:
         return Ratio(math.exp(logarithms[0]), None, None)

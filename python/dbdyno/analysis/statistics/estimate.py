@@ -131,15 +131,20 @@ SAMPLES_MAX = 1500
 
 
 class Ratio(Struct, frozen=True):
-    """A ratio and its 95 % interval; no interval from fewer than five samples."""
+    """A ratio and its 95 % interval; none from too few samples."""
 
     value: float
     low: float | None
     high: float | None
 
+    @property
+    def is_significant(self) -> bool:
+        """Whether the interval excludes 1: no change."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
 
 def ratio(numerator: Series, denominator: Series) -> Ratio | None:
-    """Σx/Σy by the delta method; None if the denominator is 0.
+    """Σx/Σy by the delta method; None if the denominator is 0, no interval below five samples.
 
     R = Σx/Σy has the variance of Σ(x − R·y) over (Σy)² (Cochran, *Sampling Techniques*, 1977,
     §2.11): what is common to both cancels out, so a cost per transaction is known far more

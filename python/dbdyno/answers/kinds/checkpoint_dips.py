@@ -1,10 +1,9 @@
 """Checkpoints: the effect of each on WAL and throughput, and whether runs were long enough.
 
 Bytes of WAL per transaction are counted before and after the start of each checkpoint
-(``analysis/events/checkpoints.py``), and the dip of throughput is measured relative to its level
-(``analysis/events/checkpoint_dips.py``). Means are taken within a run first, because its
-checkpoints are not independent. InnoDB flushes continuously and has no such events: its runs are
-left out.
+and the dip of throughput is measured relative to its level (``analysis/events/checkpoints.py``).
+Means are taken within a run first, because its checkpoints are not independent. InnoDB flushes
+continuously and has no such events: its runs are left out.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

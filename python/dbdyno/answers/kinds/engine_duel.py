@@ -9,8 +9,7 @@ the table rest on few pairs each: they are shown with their intervals and not ju
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.compare.compare import MARGIN
-from dbdyno.analysis.statistics.effect import Ratio
+from dbdyno.analysis.statistics.estimate import Ratio
 from dbdyno.answers.answer import (
     Answer,
     Answered,
@@ -25,6 +24,7 @@ from dbdyno.answers.intervals import INTERVAL_NOTE, interval_text, times_of
 from dbdyno.answers.measuring import Number, over_runs, p95_ms, ratio_of, throughput
 from dbdyno.answers.variant_pairs import DuelResult, VariantPair, duel_results, turn_text
 from dbdyno.formatting import NOTHING, milliseconds, percent, tps
+from dbdyno.model.study import MARGIN
 
 _SAME = f"are the same within ±{percent(MARGIN)}"
 

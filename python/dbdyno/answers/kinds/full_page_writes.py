@@ -9,7 +9,6 @@ effect of a checkpoint within a run is the subject of ``checkpoint-dips``.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.compare.compare import MARGIN
 from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
 from dbdyno.answers.grouping import chosen, compared, pairs
 from dbdyno.answers.intervals import INTERVAL_NOTE, interval_text, times_of
@@ -17,6 +16,7 @@ from dbdyno.answers.measuring import cost_of, mean_of, over_runs, throughput
 from dbdyno.answers.tables import number_of_runs, or_nothing, table
 from dbdyno.formatting import significant, size
 from dbdyno.model.comparison import CHANGED, MetricComparison
+from dbdyno.model.study import MARGIN
 
 FACTOR = "full_page_writes"
 OFF, ON = "off", "on"

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from dbdyno.analysis.compare.compare import MARGIN
 from dbdyno.analysis.compare.metrics import THROUGHPUT
 from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
 from dbdyno.answers.grouping import by_level, chosen, title_of
@@ -17,6 +16,7 @@ from dbdyno.answers.measuring import Number, metric_of, metric_title, over_runs,
 from dbdyno.answers.tables import table
 from dbdyno.answers.variant_pairs import DuelResult, VariantPair, duel_results, turn_text
 from dbdyno.formatting import percent
+from dbdyno.model.study import MARGIN
 
 _SAME = f"the same within ±{percent(MARGIN)}"
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.statistics.effect import Ratio
+from dbdyno.analysis.statistics.estimate import Ratio
 from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
 from dbdyno.answers.grouping import by_level, by_point, chosen, title_of
 from dbdyno.answers.intervals import INTERVAL_NOTE, in_brackets, interval_text

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import paired_ratio
+from dbdyno.analysis.statistics.estimate import Ratio
 from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
 from dbdyno.answers.grouping import by_level, chosen, pairs, title_of
 from dbdyno.answers.intervals import (

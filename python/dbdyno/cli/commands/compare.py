@@ -13,7 +13,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from msgspec.structs import asdict, replace
 
-from dbdyno.analysis.compare.compare import MARGIN, compare as compare_metrics
+from dbdyno.analysis.compare.compare import compare as compare_metrics
 from dbdyno.analysis.compare.metrics import USUAL
 from dbdyno.analysis.compare.setting_pairs import setting_pairs
 from dbdyno.analysis.compare.unequal_conditions import changed_plans, unequal
@@ -37,6 +37,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.formatting import roughly
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
+from dbdyno.model.study import MARGIN
 from dbdyno.report.pages.comparison import comparison_page
 from dbdyno.report.pages.comparison_gates import Gate, GateResult, apply_gates, is_broken
 from dbdyno.report.render_junit import render_junit

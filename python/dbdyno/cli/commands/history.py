@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from dbdyno.analysis.compare.history import (
+from dbdyno.analysis.compare.metrics import metrics_of
+from dbdyno.analysis.compare.run_series import (
     RUNS_MIN,
     is_of_a_history,
     place_of,
     series_of,
 )
-from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.cli.app import Json, command
 from dbdyno.cli.lookup import WorkloadName, metric_named
 from dbdyno.cli.output import Exit, print_aside, print_json, refuse_several_forms

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from dbdyno.analysis.compare.history import RUNS_MIN, is_of_a_history, series_of
+from dbdyno.analysis.compare.run_series import RUNS_MIN, is_of_a_history, series_of
 from dbdyno.cli.app import command
 from dbdyno.cli.folders import fill_folder
 from dbdyno.cli.lookup import RunName

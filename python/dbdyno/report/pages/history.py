@@ -9,13 +9,9 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from dbdyno.analysis.compare.history import (
-    RUNS_MIN,
-    Change,
-    MetricHistory,
-    RunSeries,
-)
+from dbdyno.analysis.compare.history import Change, MetricHistory
 from dbdyno.analysis.compare.profile_differences import changed_texts
+from dbdyno.analysis.compare.run_series import RUNS_MIN, RunSeries
 from dbdyno.analysis.compare.verdicts import change
 from dbdyno.answers.answer import CurveOf, CurveSeries
 from dbdyno.explain.sentences import capitalized
