@@ -163,7 +163,7 @@ def test_settings_that_promise_nothing_are_named(home):
     (one,) = failovers_of(ended)
     assert one["loss_allowed_ms"] is None
     (doubt,) = (text for text in json.loads(ended.stdout)["doubts"] if "promise nothing" in text)
-    assert doubt.startswith("what kill-server may lose is not known: ")
+    assert doubt.startswith("promise not known: what kill-server may lose: ")
     assert "durability full with sync_binlog=1;" in doubt
 
 

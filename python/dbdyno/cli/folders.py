@@ -47,7 +47,11 @@ def fill_folder(folder: Path, kind: Kind, files: Mapping[str, bytes]) -> list[Pa
             path = folder / name
             # A list that was tampered with names no file elsewhere.
             if not path.resolve().is_relative_to(folder.resolve()):
-                raise DbdynoError("file_exists", f"{folder / CONTENTS} names {name} elsewhere")
+                raise DbdynoError(
+                    "file_exists",
+                    f"{folder / CONTENTS} names {name}, which is elsewhere",
+                    "Name another folder, or remove that line.",
+                )
             path.unlink(missing_ok=True)
         setattr(contents, kind, list(files))
         _write(folder / CONTENTS, msgspec.json.format(msgspec.json.encode(contents)) + b"\n")

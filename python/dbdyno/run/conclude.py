@@ -135,17 +135,17 @@ class EndedRun:
                 *host_effects(self.ready.plan, parts, workers),
                 *starved_workers(recording, workers),
                 *(
-                    f"the event {one.event} failed: {one.error}"
+                    f"event failed: {one.event}: {one.error}"
                     for one in self.measured.failovers
                     if one.error
                 ),
                 *(
-                    f"whether {one.event} lost commits is not known: the data could not be read"
+                    f"losses not known: the data could not be read after {one.event}"
                     for one in self.measured.failovers
                     if one.lost is None
                 ),
                 *unlent_sessions(summary),
-                *(f"what {one} may lose is not known: {unpromised}" for one in unjudged[:1]),
+                *(f"promise not known: what {one} may lose: {unpromised}" for one in unjudged[:1]),
                 *unmet_demands(summary.audit),
                 *([] if has_shared_host else placement_doubts(self.connected.server, options)),
             ],

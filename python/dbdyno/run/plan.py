@@ -39,7 +39,7 @@ COUNT_MAX = 2**32 - 1
 CLIENTS_PER_BUSY_CORE = 4
 """This many clients of a server on the same host keep its cores busy."""
 CLIENTS_PER_THREAD = 8
-"""Clients of a thread that shares busy cores with the server; docs/architecture.md has the
+"""Clients of a thread that shares busy cores with the server; docs/tuning.md has the
 measurements."""
 RATE_MAX_TPS = 10_000_000  # each thread draws every arrival: with more, it does nothing else
 

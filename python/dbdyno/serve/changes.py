@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, nearest
 from dbdyno.run.options.grammar import assignment
 from dbdyno.run.options.words import command_of
 from dbdyno.serve.access import Access
@@ -210,7 +210,7 @@ def _fields(given: Sequence[tuple[str, str]]) -> dict[str, str]:
 def _asked(given: Mapping[str, str]) -> Asked:
     kind = given.get("kind", "run")
     if kind not in REQUESTS:
-        raise DbdynoError("usage", f"{kind!a} cannot be started")
+        raise DbdynoError("usage", f"{kind!a} cannot be started", nearest(kind, REQUESTS))
     words = [(name, word) for name in _LISTS for word in given.get(name, "").split()]
     others = [(name, value) for name, value in given.items() if name not in ("kind", *_LISTS)]
     return query_of([*others, *words], REQUESTS[kind])

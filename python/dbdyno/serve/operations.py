@@ -75,7 +75,9 @@ async def body_of(request: Request) -> bytes:
     async for part in request.stream():
         content += part
         if len(content) > BODY_MAX:
-            raise DbdynoError("usage", "the request is too long")
+            raise DbdynoError(
+                "usage", "the request is too long", f"At most {BODY_MAX} bytes are taken."
+            )
     return content
 
 

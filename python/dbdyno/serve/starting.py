@@ -175,7 +175,11 @@ def stop(folder: Path) -> None:
     for process in _writers_of(folder):
         os.kill(process, signal.SIGTERM)
         return
-    raise DbdynoError("no_longer_running", f"{folder.name} is not running on this host")
+    raise DbdynoError(
+        "no_longer_running",
+        f"{folder.name} is not running on this host",
+        "It has ended, or runs on another host: stop it there.",
+    )
 
 
 def _only_load_of(server: str | None, opened: ExitStack) -> BinaryIO | None:

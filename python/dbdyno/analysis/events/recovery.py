@@ -1,7 +1,7 @@
 """What a planned event cost the load: its failures, and when its throughput was back.
 
 Instants of the load are known to the measurement interval. The record of each event comes with what
-the witness saw of it (``run/events/witness.py``).
+the witness saw of it (``run/bystanders/witness.py``).
 """
 
 from collections.abc import Sequence

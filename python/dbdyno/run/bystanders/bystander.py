@@ -41,11 +41,15 @@ class Bystander:
         self._over = threading.Event()
         self._beside: list[tuple[Client, threading.Thread]] = []
 
-    def drop(self) -> None:
-        """End, and drop the table unless the server is gone."""
+    def drop(self, say: Callable[[str], None]) -> None:
+        """End, and drop the table; say so if it stays, as when the server is gone."""
         self.end()
-        with suppress(Exception), self._connect() as connection:
-            connection.execute(f"drop table {self.table}")
+        statement = f"drop table {self.table}"
+        try:
+            with self._connect() as connection:
+                connection.execute(statement)
+        except Exception as error:  # of any driver
+            say(f"a table of dbdyno may be left ({error}); to remove it: {statement};")
 
     def begin(self) -> None:
         """Let the clients begin."""

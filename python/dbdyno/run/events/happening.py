@@ -151,4 +151,4 @@ def happening(
         yield happenings
     finally:
         happenings.end()
-        witness.drop()
+        witness.drop(say)

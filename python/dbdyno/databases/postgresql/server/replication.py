@@ -46,7 +46,11 @@ def _trouble(standby: Connection) -> str:
 def _promote(standby: Connection) -> None:
     """Wait until it is a primary, for a minute at most."""
     if standby.execute("select pg_promote()").fetchone() != (True,):
-        raise DbdynoError("not_promoted", "the standby was not promoted within a minute")
+        raise DbdynoError(
+            "not_promoted",
+            "the standby was not promoted within a minute",
+            "Its log, in the folder of the run, says how far it has replayed.",
+        )
 
 
 def _is_synchronous(settings: Mapping[str, str], standbys: int) -> bool:
