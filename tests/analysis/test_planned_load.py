@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.series.planned_load import client_seconds_planned
+from dbdyno.analysis.series.planned_load import client_seconds_planned, stage_at
 from tests.support.recordings import MadeRun, changed
 
 STAGES = {
@@ -44,3 +44,11 @@ def test_without_clients_of_their_own_all_stages_have_those_of_the_plan(stages):
     begin_s, end_s = np.arange(3.0), np.arange(3.0) + 2
     spent = client_seconds_planned(planned({"clients": 4, "stages": stages}), begin_s, end_s)
     np.testing.assert_allclose(spent, 8)
+
+
+def test_a_stage_begins_where_its_interval_does():
+    """Three times 2.1 is more than 6.3 in floating point."""
+    stages = [{"duration_ns": 2_100_000_000, "clients": n, "rate_tps": None} for n in (1, 2, 3, 4)]
+    begins_s = np.array([0.0, 2.1, 4.2, 6.3])
+    plan = planned({"clients": 4, "stages": stages})
+    assert stage_at(plan, begins_s).tolist() == [0, 1, 2, 3]

@@ -3,9 +3,8 @@
 import errno
 import io
 import os
-from collections import Counter
 
-from dbdyno.cli.progress import ProgressLines, quantile_ns
+from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.study_progress import StudyLines
 from dbdyno.model.frame import bucket_low_ns
 from dbdyno.model.study import Turn, TurnResult
@@ -117,9 +116,3 @@ def test_piped_a_long_load_is_reported_every_ten_seconds_and_at_each_phase():
 
 def test_buckets_begin_where_the_engine_puts_them():
     assert [bucket_low_ns(index) for index in (0, 7, 8, 15, 16, 17)] == [0, 7, 8, 15, 16, 18]
-
-
-def test_quantiles_lie_between_a_buckets_ends():
-    buckets = Counter({bucket_of(1000): 100})
-    assert quantile_ns(buckets, 0.5) == (960 + 1024) / 2
-    assert quantile_ns(Counter(), 0.5) is None

@@ -8,7 +8,6 @@ scripts and intervals can be merged; those of the result do not.
 """
 
 import contextlib
-import struct
 import sys
 import time
 from collections import Counter
@@ -17,10 +16,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Self
 
+import numpy as np
+
+from dbdyno.analysis.series.distributions import coarse_quantile_ms
 from dbdyno.cli.output import screen
 from dbdyno.formatting import count, milliseconds, plain, tps
 from dbdyno.layout import folded, shortened
-from dbdyno.model.frame import Interval, Started, bucket_low_ns
+from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.run.observer import Observer
 from dbdyno.run.plan import planned_ns
@@ -29,8 +31,6 @@ from dbdyno.workloads.loading import LoadProgress
 LOADING_S = 10.0
 WIDTH = 80
 """Width of a line in a pipe, if it is fitted to a width at all."""
-
-_PACKED = struct.Struct("<HI")
 
 
 class StatusLine:
@@ -130,7 +130,7 @@ class ProgressLines(Observer):
         self._committed += interval.completed_committed
         self._failed += interval.completed_failed
         for script in interval.scripts:
-            self._buckets.update(dict(_PACKED.iter_unpack(script.response.buckets)))
+            self._buckets.update(script.response.coarse_counts())
         if self._every_ns and self._ns >= self._every_ns * 0.9:
             self._write(
                 f"{interval.phase:7} {tps(self._committed * 1e9 / self._ns):>10} TPS   "
@@ -185,21 +185,10 @@ def loading_text(progress: LoadProgress) -> str:
     return line
 
 
-def quantile_ns(buckets: Counter[int], quantile: float) -> float | None:
-    """Return a quantile of coarse buckets, interpolated linearly; None if they are empty."""
-    wanted = quantile * buckets.total()
-    for index, number in sorted(buckets.items()):
-        if wanted <= number:
-            low, high = bucket_low_ns(index), bucket_low_ns(index + 1)
-            return low + (high - low) * wanted / number
-        wanted -= number
-    return None
-
-
 def _time(buckets: Counter[int], quantile: float) -> str:
     """Format a response time with a fixed width."""
-    ns = quantile_ns(buckets, quantile)
-    return f"{milliseconds(None if ns is None else ns / 1e6):>7}"
+    counts = np.array([[buckets[index] for index in range(max(buckets, default=0) + 1)]])
+    return f"{milliseconds(float(coarse_quantile_ms(counts, quantile)[0])):>7}"
 
 
 def wrapped(text: str) -> str:

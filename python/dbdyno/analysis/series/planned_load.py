@@ -69,8 +69,12 @@ def _group_of(plan: Plan, number: int) -> tuple[int, Sequence[Script]]:
 
 def stage_at(plan: Plan, time_s: Series) -> Column:
     """The stage number at each instant; the warm-up belongs to the first."""
-    lengths_s = [(stage.duration_ns or 0) / 1e9 for stage in plan.stages]
-    return np.searchsorted([*accumulate(lengths_s[:-1])], time_s, side="right")
+    return np.searchsorted(_ends_s(plan)[:-1], time_s, side="right")
+
+
+def _ends_s(plan: Plan) -> list[float]:
+    """When each stage ends: as exact as the begins of intervals, with which it is compared."""
+    return [end_ns / 1e9 for end_ns in accumulate(stage.duration_ns or 0 for stage in plan.stages)]
 
 
 def client_seconds_planned(plan: Plan, begin_s: Series | float, end_s: Series | float) -> Series:
@@ -80,10 +84,9 @@ def client_seconds_planned(plan: Plan, begin_s: Series | float, end_s: Series | 
     warm-up belongs to the first stage, and what follows the end to the last.
     """
     clients = [stage.clients or plan.clients for stage in plan.stages] or [plan.clients]
-    ends_s = accumulate((stage.duration_ns or 0) / 1e9 for stage in plan.stages)
     begins_s, finishes_s = np.asarray(begin_s, dtype=float), np.asarray(end_s, dtype=float)
     spent: Series = clients[0] * (finishes_s - begins_s)
-    for change_s, before, after in zip(ends_s, clients, clients[1:], strict=False):
+    for change_s, before, after in zip(_ends_s(plan), clients, clients[1:], strict=False):
         later_s = np.maximum(finishes_s, change_s) - np.maximum(begins_s, change_s)
         spent = spent + (after - before) * later_s
     return spent

@@ -88,7 +88,10 @@ def _latencies_ms(run: Run) -> dict[str, Series]:
     if len(scripts) == intervals:
         return {name: getattr(scripts, name).astype(float) for name in (*PERCENTILES, "max_ms")}
     matrix = bucket_matrix(run.script_buckets, intervals)
-    named = {name: coarse_quantile_ms(matrix, share) for name, share in PERCENTILES.items()}
     longest = np.full(intervals, np.nan)
     np.fmax.at(longest, scripts.interval, scripts.max_ms)
+    named = {
+        name: np.minimum(coarse_quantile_ms(matrix, share), longest)
+        for name, share in PERCENTILES.items()
+    }
     return {**named, "max_ms": longest}

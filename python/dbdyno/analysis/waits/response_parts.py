@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.series.timeline import Timeline, timeline, whole_intervals
+from dbdyno.analysis.series.timeline import Timeline, are_whole, timeline, whole_intervals
 from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.analysis.waits.session_samples import SESSIONS
 from dbdyno.analysis.waits.wait_bands import statement_sessions
@@ -71,12 +71,19 @@ def response_parts(run: Run) -> ResponseParts | None:
     return ResponseParts(
         begin_s=line.time_s[starts],
         seconds=np.add.reduceat(line.seconds, starts),
-        transaction=_parts(all_ms, np.add.reduceat(line.tps * line.seconds, starts)),
+        transaction=_parts(all_ms, np.add.reduceat(_ended(run), starts)),
         statements={
             number: _parts(its, np.add.reduceat(counts[number], starts))
             for number, its in amounts_ms.items()
         },
     )
+
+
+def _ended(run: Run) -> Series:
+    """Transactions that ended in each whole interval, however: all of them execute statements."""
+    intervals = run.intervals
+    ended = (intervals.completed_ok + intervals.completed_failed).astype(float)
+    return ended[are_whole(intervals.seconds)]
 
 
 def _stretch(run: Run, line: Timeline) -> int:

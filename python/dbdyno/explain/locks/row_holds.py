@@ -344,7 +344,7 @@ def _sql_of(run: Run, number: int) -> Sql:
 
 
 def _script_share(run: Run, script: int) -> float:
-    """Share of the committed transactions."""
+    """Share of the transactions that ran to their end."""
     counts = [one.ok for one in full_record(run).scripts]
     return counts[script] / sum(counts) if sum(counts) else 1.0
 

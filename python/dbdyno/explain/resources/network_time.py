@@ -7,7 +7,7 @@ host that is short; if it is long there is a network between, or it waits for a 
 from msgspec import Struct
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.explain.needs import client_time, committed, needed
+from dbdyno.explain.needs import LackingError, client_time, committed, needed
 from dbdyno.model.run import Run
 
 WITHIN_A_MACHINE_S = 100e-6
@@ -53,7 +53,9 @@ def stays_within_machine(run: Run) -> bool:
 
 
 def network_time_of(run: Run) -> NetworkTime:
-    """From the session samples and the engine's count of round trips."""
+    """From the session samples of the first server, and the engine's count of round trips."""
+    if (run.server_intervals.server > 0).any():
+        raise LackingError("the clients of the other servers were not sampled")
     spent = client_time(run)
     intervals = run.intervals
     counted = float(intervals.round_trips[intervals.phase == "measure"].sum())

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.series.distributions import is_measured
+from dbdyno.analysis.series.distributions import is_after_warmup
 from dbdyno.explain.statements.sql import Sql, fits
 from dbdyno.explain.statements.statements import in_one_line, statements_of
 from dbdyno.formatting import count, counted, percent
@@ -83,7 +83,7 @@ def find_misses(run: Run, allowed_of: Mapping[str, float]) -> Misses:
 def _lookups(run: Run) -> Iterable[tuple[str, _Lookup]]:
     scripts = run.plan.scripts
     table = run.statements
-    counted = is_measured(run, table) & ~np.isnan(table.executions_without_rows)
+    counted = is_after_warmup(run, table) & ~np.isnan(table.executions_without_rows)
     for one in statements_of(run):
         ran = (table.statement == one.number) & counted
         if one.sql.key_columns and ran.any():

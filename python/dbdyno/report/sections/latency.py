@@ -76,7 +76,7 @@ def _caption(run: Run, size: int) -> str:
     length = seconds(median(line.seconds))
     grouped = f"; each point is the maximum of {size} intervals" if size > 1 else ""
     several = len(run.plan.scripts) > 1
-    coarse = " Values over several scripts may be up to 1/8 too high." if several else ""
+    coarse = " Values over several scripts may be wrong by up to 1/8." if several else ""
     shaded = shading_text(run) + lane_text(run)
     # Measured intervals with throughput may have no response time: a backlog is served.
     silent = np.isnan(line.latencies_ms["max_ms"]) & (line.tps > 0) & (line.phase == "measure")
