@@ -6,10 +6,12 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from dbdyno.analysis.compare.compare import compare
 from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.engine import check_plan
+from dbdyno.model.frame import Copied, Interval
 from dbdyno.model.plan import Lua, Tls
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.report.render_html import render_html
@@ -54,6 +56,12 @@ def once(server, script: str, **changes):
     )
 
 
+def copied(result) -> Copied:
+    """Return what all intervals together copied."""
+    of_intervals = [asdict(interval.copied) for interval in result.all(Interval)]
+    return Copied(**{name: sum(of[name] for of in of_intervals) for name in of_intervals[0]})
+
+
 @pytest.mark.parametrize("mode", ["simple", "extended", "prepared"])
 @pytest.mark.parametrize("script", FORMATS)
 def test_the_rows_are_those_that_psql_copies(local, table, checked, tmp_path, *, script, mode, io):
@@ -70,8 +78,8 @@ def test_the_rows_are_those_that_psql_copies(local, table, checked, tmp_path, *,
     result = checked(once(local, text, query_mode=mode, io=io))
     assert (result.counters.committed, result.done.failures) == (1, [])
     assert table() == expected
-    assert result.counters.copy_in_rows == len(expected)
-    assert result.counters.copy_in_bytes == len(rows)
+    assert copied(result).copy_in_rows == len(expected)
+    assert copied(result).copy_in_bytes == len(rows)
 
 
 @pytest.mark.parametrize("options", ["", " (format csv)", " (delimiter '|', null 'e')"])
@@ -110,18 +118,19 @@ def test_an_error_ends_the_copy_and_leaves_the_connection_in_step(
     result = checked(plan)
     assert set(result.codes) <= set(bad)
     assert result.counters.ok > 0
-    assert result.counters.copy_in_rows == 0
+    assert copied(result).copy_in_rows == 0
     assert table() == []
 
 
 def test_a_copy_that_is_rolled_back_is_not_counted(local, table, checked):
     copy = "begin;\n" + ONE_ROW
     plan = plan_for(local.endpoint(), copy + "rollback;", variables={"x": 1}, **times(3))
-    counts = checked(plan).counters
-    assert (counts.rolled_back, counts.copy_in_rows, counts.copy_in_bytes) == (6, 0, 0)
+    result = checked(plan)
+    assert (result.counters.rolled_back, copied(result)) == (6, Copied())
     plan = plan_for(local.endpoint(), copy + ONE_ROW + "commit;", variables={"x": 1}, **times(3))
-    counts = checked(plan).counters
-    assert (counts.committed, counts.copy_in_rows, counts.copy_in_bytes) == (6, 12, 12 * 4)
+    result = checked(plan)
+    assert result.counters.committed == 6
+    assert copied(result) == Copied(copy_in_rows=12, copy_in_bytes=12 * 4)
     assert len(table()) == 12
 
 
@@ -133,11 +142,12 @@ def test_rows_that_come_are_counted(local, checked, io, mode):
         "select 1;"
     )
     changes = {"variables": {"n": 9}, "query_mode": mode, "io": io}
-    counts = checked(plan_for(local.endpoint(), script, **changes, **times(20))).counters
-    binary = 21 + 2 + 4 + 4
-    assert counts.copy_out_rows == 10 * counts.committed > 0
-    assert counts.copy_out_bytes == (9 * 103 + binary) * counts.committed
-    assert counts.copy_in_rows == counts.copy_in_bytes == 0
+    result = checked(plan_for(local.endpoint(), script, **changes, **times(20)))
+    binary, committed = 21 + 2 + 4 + 4, result.counters.committed
+    assert committed > 0
+    assert copied(result) == Copied(
+        copy_out_rows=10 * committed, copy_out_bytes=(9 * 103 + binary) * committed
+    )
 
 
 @pytest.fixture(scope="module")
@@ -180,8 +190,8 @@ def test_many_rows_arrive_whole_and_take_no_memory(request, checked, io, name):
             time.sleep(0.02)
 
     result = checked(plan, watch)
-    assert result.counters.copy_in_rows == clients * rows
-    assert result.counters.copy_in_bytes == clients * (len(body) - rows)
+    assert copied(result).copy_in_rows == clients * rows
+    assert copied(result).copy_in_bytes == clients * (len(body) - rows)
     sums = "select count(*), count(distinct a), sum(a), count(*) filter (where c = '7') from copied"
     total = clients * rows
     assert server.execute(sums) == [(total, rows, clients * rows * (rows - 1) // 2, total)]
@@ -265,8 +275,8 @@ end
 
 def test_a_copy_of_the_servers_own_files_is_a_plain_statement(local, table, checked):
     script = "copy copied from program 'printf \"1\\tx\\ty\\n\"';\nselect 1;"
-    counts = checked(once(local, script)).counters
-    assert (counts.committed, counts.copy_in_rows) == (1, 0)
+    result = checked(once(local, script))
+    assert (result.counters.committed, copied(result)) == (1, Copied())
     assert table() == [(1, "x", "y")]
 
 

@@ -35,6 +35,10 @@ select 2 as a \\; select 3 as b \\aset
 \\endif
 \\sleep 1 ms
 """
+REFUSED = """\
+do $$begin if random() < 0.3 then raise exception using errcode = '40001'; end if; end$$;
+do $$begin if random() < 0.3 then raise exception using errcode = '40001'; end if; end$$;
+"""
 FAILING = "SELECT 1 / 0;\n"
 PIPELINES = """\
 \\startpipeline
@@ -53,6 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "own.sql").write_text(SCRIPT)
     (folder / "branches.sql").write_text(BRANCHES)
     (folder / "failing.sql").write_text(FAILING)
+    (folder / "refused.sql").write_text(REFUSED)
     (folder / "pipelines.sql").write_text(PIPELINES)
     return folder
 
@@ -96,6 +101,20 @@ def test_a_benchmark_has_pgbench_s_output(
         assert own.err.endswith(ABORTED)
         assert theirs.err.endswith(ABORTED)
         assert "ERROR:  division by zero" in own.err
+
+
+def test_failures_are_counted_at_the_statement_that_failed(
+    server: Server, folder: Path, pgbench: Path
+) -> None:
+    """Each statement fails by chance, in the same way: all failures have one code."""
+    words = ["-n", "-t", "60", "-c", "2", "-r", "-f", "refused.sql", server.conninfo]
+    for program in (PGBENCH, pgbench):
+        ended = outcome(program, words, folder)
+        (failed,) = re.findall(r"number of failed transactions: (\d+)", ended.out)
+        found = re.findall(r"^ +[\d.]+ +(\d+) +do ", ended.out, re.MULTILINE)
+        first, second = map(int, found)
+        assert min(first, second) > 0, ended.out
+        assert first + second == int(failed)
 
 
 def test_a_benchmark_is_a_run(server: Server, folder: Path, pgbench: Path, home: Path) -> None:

@@ -120,10 +120,25 @@ impl Collector {
         }
     }
 
-    /// Adds the merged tally of one interval, in which the engine was paused for this long.
+    /// Adds the merged tally of one interval, of which nobody wants a description.
     ///
     /// Fails when an identity of the counters is violated: then the engine has a defect, and no
     /// number of the run can be trusted.
+    pub fn add(
+        &mut self,
+        phase: &'static str,
+        tally: &Tally,
+        engine: EngineUse,
+    ) -> Result<(), String> {
+        self.counters = tally.counters;
+        if phase != "warmup" {
+            self.keep(tally);
+            self.cpu_us += if phase == "measure" { engine.cpu_us } else { 0 };
+        }
+        self.check()
+    }
+
+    /// Adds and describes an interval, in which the engine was paused for this long.
     pub fn interval(
         &mut self,
         phase: &'static str,
@@ -133,12 +148,11 @@ impl Collector {
         engine: EngineUse,
         paused: Nanos,
     ) -> Result<Interval, String> {
-        self.counters = tally.counters;
+        self.add(phase, tally, engine)?;
         if phase != "warmup" {
-            self.keep(begin, tally);
-            self.cpu_us += if phase == "measure" { engine.cpu_us } else { 0 };
+            self.window_begin.get_or_insert(begin);
+            self.window.add(tally);
         }
-        self.check()?;
         let interval = Interval {
             index: self.index,
             phase,
@@ -147,6 +161,7 @@ impl Collector {
             completed_ok: tally.completed_ok,
             completed_committed: tally.completed_committed,
             completed_failed: tally.completed_failed,
+            copied: tally.copied,
             counters: tally.counters,
             failures: failure_counts(&self.failures),
             scripts: tally.scripts.iter().map(|script| self.script_interval(script)).collect(),
@@ -163,10 +178,8 @@ impl Collector {
         Ok(interval)
     }
 
-    fn keep(&mut self, begin: Nanos, tally: &Tally) {
-        self.window_begin.get_or_insert(begin);
+    fn keep(&mut self, tally: &Tally) {
         self.run.add(tally);
-        self.window.add(tally);
         self.failed_response.merge(&tally.failed_response);
         self.lateness.merge(&tally.lateness);
         merge_failures(&mut self.failures, &tally.failures);
@@ -285,6 +298,7 @@ fn failure_counts(failures: &Failures) -> Vec<FailureCount> {
             message: tally.message.clone(),
             statement: (tally.statement != StatementId::UNCOUNTED).then_some(tally.statement.0),
             scripts: tally.scripts.clone(),
+            statements: tally.statements.iter().map(|(id, &count)| (id.0, count)).collect(),
             unknown: tally.unknown,
         })
         .collect()
@@ -294,7 +308,6 @@ fn engine_interval(tally: &Tally, engine: EngineUse, paused: Nanos) -> EngineInt
     EngineInterval {
         cpu_us: engine.cpu_us,
         lateness: tally.lateness.distribution(),
-        backlog: tally.counters.waiting,
         bytes_sent: tally.bytes_sent,
         bytes_received: tally.bytes_received,
         round_trips: tally.round_trips,

@@ -46,9 +46,6 @@ pub struct Counters {
     pub retries: u64,
     /// Succeeded, but took longer than the latency limit.
     pub late: u64,
-    /// What the committed ones copied.
-    #[serde(flatten)]
-    pub copied: Copied,
 }
 
 /// Rows that COPY moved between the server and its clients, and their bytes as sent.
@@ -130,7 +127,6 @@ impl AddAssign for Counters {
         self.retried += other.retried;
         self.retries += other.retries;
         self.late += other.late;
-        self.copied += other.copied;
     }
 }
 

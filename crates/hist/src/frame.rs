@@ -3,7 +3,9 @@
 //! The fields are documented in `python/dbdyno/model/frame/`, which mirrors this file.
 #![allow(missing_docs, reason = "documented in the Python mirror")]
 
-use crate::{Counters, Distribution, Doing, EngineUse, Latencies, Rows, ServerTally, Tally};
+use crate::{
+    Copied, Counters, Distribution, Doing, EngineUse, Latencies, Rows, Samples, ServerTally, Tally,
+};
 use dbdyno_model::Nanos;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
@@ -18,6 +20,7 @@ pub struct FailureCount {
     pub message: String,
     pub statement: Option<u32>,
     pub scripts: Vec<u64>,
+    pub statements: Vec<(u32, u64)>,
     pub unknown: u64,
 }
 
@@ -36,7 +39,6 @@ pub struct ScriptInterval {
 pub struct EngineInterval {
     pub cpu_us: u64,
     pub lateness: Distribution,
-    pub backlog: u64,
     pub bytes_sent: u64,
     pub bytes_received: u64,
     pub round_trips: u64,
@@ -177,15 +179,19 @@ pub struct WorkerInterval {
 
 impl WorkerInterval {
     /// Of a part with this number, between instants of the clock of the whole.
-    pub fn of<L>(worker: usize, begin: Nanos, end: Nanos, part: &PartInterval<L>) -> Self {
+    pub fn of<L: Samples>(worker: usize, begin: Nanos, end: Nanos, part: &PartInterval<L>) -> Self {
         let tally = &part.tally;
         let mut all = Latencies::default();
         for script in &tally.scripts {
-            all.merge(&script.response);
+            script.response.add_to(&mut all);
         }
         let mut response = all.distribution();
         response.buckets = ByteBuf::new();
-        let has_lateness = tally.lateness.count() > 0;
+        let lateness_p99 = (tally.lateness.count() > 0).then(|| {
+            let mut lateness = Latencies::default();
+            tally.lateness.add_to(&mut lateness);
+            lateness.quantile(0.99)
+        });
         Self {
             worker,
             begin_ns: begin.0,
@@ -195,7 +201,7 @@ impl WorkerInterval {
             completed_failed: tally.completed_failed,
             in_flight: tally.counters.in_flight,
             response,
-            lateness_p99_ns: has_lateness.then(|| tally.lateness.quantile(0.99).0),
+            lateness_p99_ns: lateness_p99.map(|Nanos(ns)| ns),
             cpu_us: part.used.cpu_us,
             waited_us: part.waited_us,
             paused_us: part.paused_us,
@@ -228,6 +234,7 @@ pub struct Interval {
     pub completed_ok: u64,
     pub completed_committed: u64,
     pub completed_failed: u64,
+    pub copied: Copied,
     pub counters: Counters,
     pub failures: Vec<FailureCount>,
     pub scripts: Vec<ScriptInterval>,

@@ -17,11 +17,18 @@ const HALF_BITS: u32 = 10;
 
 /// Latencies that can be added to others.
 pub trait Samples {
+    /// How many there are.
+    fn count(&self) -> u64;
+
     /// Adds all of them.
     fn add_to(&self, total: &mut Latencies);
 }
 
 impl Samples for Latencies {
+    fn count(&self) -> u64 {
+        self.count()
+    }
+
     fn add_to(&self, total: &mut Latencies) {
         total.merge(self);
     }
@@ -38,6 +45,10 @@ pub struct SparseLatencies {
 }
 
 impl Samples for SparseLatencies {
+    fn count(&self) -> u64 {
+        self.counts.iter().map(|(_, count)| count).sum()
+    }
+
     fn add_to(&self, total: &mut Latencies) {
         if !self.counts.is_empty() {
             total.record_all(&self.counts, self.sum_ns, self.min_ns, self.max_ns);

@@ -1,6 +1,6 @@
 //! What one worker counted in one interval.
 
-use crate::{Counters, Latencies, Rows, Samples};
+use crate::{Copied, Counters, Latencies, Rows, Samples};
 use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +26,8 @@ pub struct FailureTally {
     pub statement: StatementId,
     /// How many of each script: those after the last one that failed are left out.
     pub scripts: Vec<u64>,
+    /// How many of each statement, where one failed.
+    pub statements: BTreeMap<StatementId, u64>,
     /// Those of which nobody knows whether they were committed.
     pub unknown: u64,
 }
@@ -55,14 +57,13 @@ pub struct Shape {
     pub scripts: usize,
     /// Statements of all scripts that are known before the run.
     pub statements: usize,
-    /// Whether service times differ from response times: in an open loop, or when each transaction
-    /// has its own connection.
+    /// Whether service times differ from response times.
     pub service_differs: bool,
 }
 
 /// One script's part of a tally.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ScriptTally {
+pub struct ScriptTally<L = Latencies> {
     /// Transactions that succeeded.
     pub ok: u64,
     /// Those of them that were committed.
@@ -74,9 +75,9 @@ pub struct ScriptTally {
     /// Transactions that took more than one try, however they ended.
     pub retried: u64,
     /// done − due.
-    pub response: Latencies,
+    pub response: L,
     /// done − sent; empty when it does not differ.
-    pub service: Latencies,
+    pub service: L,
 }
 
 /// One statement's part of a tally.
@@ -88,11 +89,11 @@ pub struct StatementTally<L = Latencies> {
     pub rows: Rows,
 }
 
-/// What happened at one of several servers.
+/// What happened in an interval at one of several servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerTally {
-    /// Transactions that ended there and succeeded.
-    pub completed_ok: u64,
+    /// Transactions that were committed there.
+    pub completed_committed: u64,
     /// Transactions that failed there.
     pub completed_failed: u64,
     /// Connections made.
@@ -105,7 +106,7 @@ pub struct ServerTally {
 
 impl AddAssign for ServerTally {
     fn add_assign(&mut self, other: Self) {
-        self.completed_ok += other.completed_ok;
+        self.completed_committed += other.completed_committed;
         self.completed_failed += other.completed_failed;
         self.connects += other.connects;
         self.connects_failed += other.connects_failed;
@@ -198,6 +199,9 @@ pub(crate) fn merge_failures(own: &mut Failures, added: &Failures) {
                 known.count += more.count;
                 known.took += more.took;
                 add_counts(&mut known.scripts, &more.scripts);
+                for (&statement, count) in &more.statements {
+                    *known.statements.entry(statement).or_default() += count;
+                }
                 known.unknown += more.unknown;
             })
             .or_insert_with(|| more.clone());
@@ -214,6 +218,7 @@ pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
         message: message(),
         statement,
         scripts: Vec::new(),
+        statements: BTreeMap::new(),
         unknown: 0,
     };
     let known = failures.entry((error.class, error.code.clone())).or_insert_with(first);
@@ -221,6 +226,9 @@ pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
     known.took += took;
     make_room(&mut known.scripts, script + 1);
     known.scripts[script] += 1;
+    if statement != StatementId::UNCOUNTED {
+        *known.statements.entry(statement).or_default() += 1;
+    }
     known.unknown += u64::from(is_unknown);
 }
 
@@ -246,6 +254,8 @@ pub struct Tally<L = Latencies> {
     pub completed_ok: u64,
     /// Those of them that were committed.
     pub completed_committed: u64,
+    /// What these copied.
+    pub copied: Copied,
     /// Transactions that failed in the interval, whenever they were due.
     pub completed_failed: u64,
     /// Cumulative counts of the measured transactions.
@@ -255,7 +265,7 @@ pub struct Tally<L = Latencies> {
     /// Measured tries in this interval that failed and were retried.
     pub tried_again: Failures,
     /// By script.
-    pub scripts: Vec<ScriptTally>,
+    pub scripts: Vec<ScriptTally<L>>,
     /// By statement.
     pub statements: Vec<StatementTally<L>>,
     /// By the number of the server, if there are several.
@@ -264,11 +274,11 @@ pub struct Tally<L = Latencies> {
     /// counters.
     pub counted: Vec<u64>,
     /// done − due of failed transactions.
-    pub failed_response: Latencies,
+    pub failed_response: L,
     /// Durations of connects.
-    pub connects: Latencies,
+    pub connects: L,
     /// How late transactions were sent because of the engine itself.
-    pub lateness: Latencies,
+    pub lateness: L,
     /// Round trips to the server.
     pub round_trips: u64,
     /// Bytes to the server.
@@ -288,6 +298,7 @@ impl Tally {
         Self {
             completed_ok: 0,
             completed_committed: 0,
+            copied: Copied::default(),
             completed_failed: 0,
             counters: Counters::default(),
             failures: Failures::new(),
@@ -311,6 +322,7 @@ impl Tally {
     pub fn clear(&mut self) {
         self.completed_ok = 0;
         self.completed_committed = 0;
+        self.copied = Copied::default();
         self.completed_failed = 0;
         self.counters = Counters::default();
         self.failures.clear();
@@ -352,6 +364,7 @@ impl Tally {
     pub fn merge<L: Samples>(&mut self, other: &Tally<L>) {
         self.completed_ok += other.completed_ok;
         self.completed_committed += other.completed_committed;
+        self.copied += other.copied;
         self.completed_failed += other.completed_failed;
         self.counters += other.counters;
         merge_failures(&mut self.failures, &other.failures);
@@ -362,8 +375,8 @@ impl Tally {
             own.failed += added.failed;
             own.skipped += added.skipped;
             own.retried += added.retried;
-            own.response.merge(&added.response);
-            own.service.merge(&added.service);
+            added.response.add_to(&mut own.response);
+            added.service.add_to(&mut own.service);
         }
         make_room(&mut self.statements, other.statements.len());
         for (own, added) in self.statements.iter_mut().zip(&other.statements) {
@@ -375,9 +388,9 @@ impl Tally {
             *own += *added;
         }
         add_counts(&mut self.counted, &other.counted);
-        self.failed_response.merge(&other.failed_response);
-        self.connects.merge(&other.connects);
-        self.lateness.merge(&other.lateness);
+        other.failed_response.add_to(&mut self.failed_response);
+        other.connects.add_to(&mut self.connects);
+        other.lateness.add_to(&mut self.lateness);
         self.round_trips += other.round_trips;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;

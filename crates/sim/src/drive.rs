@@ -149,9 +149,7 @@ pub fn simulate(
     mut execution: impl FnMut(u64) -> Box<dyn Execution>,
 ) -> Outcome {
     let plan = Arc::new(plan.clone());
-    let service_differs = plan.reconnect_each_transaction
-        || plan.executors > 0
-        || plan.stages.iter().any(|stage| stage.rate_tps.is_some());
+    let service_differs = plan.service_differs();
     let shape = Shape { scripts: plan.scripts.len(), statements: 1, service_differs };
     let mut clients_left = plan.clients;
     let mut merged = Merged::default();

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dbdyno.analysis.compare.verdicts import change
 from dbdyno.analysis.events.checkpoint_events import missing_cycle
 from dbdyno.analysis.processor.cpu_profile import cpu_profile
-from dbdyno.analysis.series.distributions import is_measured, response_ms
+from dbdyno.analysis.series.distributions import is_after_warmup, response_ms
 from dbdyno.analysis.series.readings import lack_of, was_read
 from dbdyno.analysis.series.steadiness import unasked_shift
 from dbdyno.analysis.series.timeline import timeline
@@ -187,8 +187,9 @@ def few_samples(run: Run) -> str | None:
     names = f"{', '.join(others)} and {highest}" if others else highest
     all_of_them = f"{count(ok)} {'transaction' if ok == 1 else 'transactions'}"
     return (
-        f"few samples for {names}: of {all_of_them} about {significant(beyond[weak[-1]])} lie "
-        f"beyond {weak[-1]}, at least {TAIL_SAMPLES_MIN} are needed"
+        f"few samples: {names} {'are' if others else 'is'} uncertain: of {all_of_them} about "
+        f"{significant(beyond[weak[-1]])} lie beyond {weak[-1]}, at least {TAIL_SAMPLES_MIN} are "
+        "needed"
     )
 
 
@@ -431,8 +432,8 @@ def elsewhere(run: Run) -> str | None:
     Any one counts: what the first server used is divided by all transactions of the load.
     """
     seen = run.server_intervals
-    ended = seen.completed_ok[is_measured(run, seen)]
-    is_elsewhere = seen.server[is_measured(run, seen)] > 0
+    ended = seen.completed_committed[is_after_warmup(run, seen)]
+    is_elsewhere = seen.server[is_after_warmup(run, seen)] > 0
     count_elsewhere, count_all = int(ended[is_elsewhere].sum()), int(ended.sum())
     if not count_elsewhere:
         return None

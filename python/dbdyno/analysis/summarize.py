@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
+import numpy as np
 
 from dbdyno.analysis.doubts import find_doubts
 from dbdyno.analysis.series.distributions import (
-    is_measured,
+    is_after_warmup,
     latency,
     response_ms,
     sample_count,
@@ -21,7 +22,7 @@ from dbdyno.analysis.series.distributions import (
 from dbdyno.analysis.series.planned_load import is_open_loop
 from dbdyno.analysis.series.stages import stages_of
 from dbdyno.analysis.series.timeline import completed, timeline
-from dbdyno.analysis.series.totals import duration_s, last_counts, throughput, transactions
+from dbdyno.analysis.series.totals import duration_s, throughput, transactions
 from dbdyno.analysis.waits.arrivals import arrivals
 from dbdyno.model.frame import FailureCount
 from dbdyno.model.plan import Script
@@ -75,11 +76,14 @@ def has_its_rate(run: Run) -> bool:
 
 
 def _copied(run: Run, direction: str) -> CopyRecord | None:
-    counts = last_counts(run, (f"{direction}_rows", f"{direction}_bytes"))
-    measured_s = duration_s(run)
-    if not measured_s or not any(counts.values()):
+    """What was copied by the transactions that make up throughput: the same time divides it."""
+    intervals, measured_s = run.intervals, duration_s(run)
+    columns = (getattr(intervals, f"{direction}_{what}") for what in ("rows", "bytes"))
+    rows_copied, bytes_copied = (
+        int(column[intervals.phase == "measure"].sum()) for column in columns
+    )
+    if not measured_s or not (rows_copied or bytes_copied):
         return None
-    rows_copied, bytes_copied = counts.values()
     return CopyRecord(
         rows=rows_copied,
         bytes=bytes_copied,
@@ -132,7 +136,7 @@ def _by_script(run: Run, failures: FailureCount) -> dict[str, int]:
 
 def _script(run: Run, number: int, planned: Script) -> ScriptRecord:
     scripts = run.scripts
-    wanted = (scripts.script == number) & is_measured(run, scripts)
+    wanted = (scripts.script == number) & is_after_warmup(run, scripts)
     times_ms = latency(run, "script_response", number)
     return ScriptRecord(
         name=planned.name,
@@ -147,9 +151,12 @@ def _script(run: Run, number: int, planned: Script) -> ScriptRecord:
 
 
 def _server(run: Run, number: int, server: ServerRecord) -> ServerRecord:
-    seen = run.server_intervals
-    wanted = (seen.server == number) & is_measured(run, seen)
-    transactions_there, measured_s = int(seen.completed_ok[wanted].sum()), duration_s(run)
+    """Transactions are those that make up throughput: the rates of all servers add up to it."""
+    seen, intervals, measured_s = run.server_intervals, run.intervals, duration_s(run)
+    is_there = seen.server == number
+    wanted = is_there & is_after_warmup(run, seen)
+    measured = is_there & np.isin(seen.interval, intervals.interval[intervals.phase == "measure"])
+    transactions_there = int(seen.completed_committed[measured].sum())
     return msgspec.structs.replace(
         server,
         transactions=transactions_there,
@@ -163,7 +170,7 @@ def _server(run: Run, number: int, server: ServerRecord) -> ServerRecord:
 
 def _statements(run: Run) -> list[StatementRecord]:
     scripts, statements = run.plan.scripts, run.statements
-    is_of_run = is_measured(run, statements)
+    is_of_run = is_after_warmup(run, statements)
     seen = run.statement_texts
     columns = (seen.statement, seen.script, seen.index, seen.sql, seen.connection, seen.server)
     found = []

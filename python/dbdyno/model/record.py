@@ -104,7 +104,7 @@ class Throughput(Struct, frozen=True, kw_only=True):
     """
 
     value: float
-    """Transactions that succeeded in the measured time, divided by it."""
+    """Transactions that were committed in the measured time, divided by it."""
     low: float | None
     """Lower end of the interval; None if there are too few samples for one."""
     high: float | None
@@ -216,7 +216,7 @@ class StageRecord(Struct, frozen=True, kw_only=True):
     rate_tps: float | None
     """The rate requested; None if the stages change the clients."""
     tps: float | None
-    """Transactions that succeeded, per second."""
+    """Transactions that were committed, per second."""
     failed_per_s: float | None
     """Transactions that failed, per second."""
     p50_ms: float | None
@@ -401,11 +401,11 @@ class ServerRecord(Struct, frozen=True, kw_only=True):
     takes_writes: bool
     """Whether it took writes when the run began."""
     transactions: int = 0
-    """Transactions that ran to their end there without an error."""
+    """Transactions that were committed there in the measured time."""
     tps: float = 0.0
-    """Those per second."""
+    """Those per second: those of all servers add up to the throughput."""
     failed: int = 0
-    """Transactions that failed there."""
+    """Transactions that failed there after the warm-up, as in what follows."""
     connects: int = 0
     """Connections that clients made to it."""
     connects_failed: int = 0

@@ -139,7 +139,7 @@ def _transactions(what: str, **more: Any) -> Column:
     return _counter(f"measured transactions that {what}", **more)
 
 
-def _engine_count(meaning: str) -> Column:
+def _count(meaning: str) -> Column:
     return column(U64, meaning, in_older=0)
 
 
@@ -184,20 +184,17 @@ class Intervals(Table):
         "ran to the end and were rolled back by the server instead of committed"
     )
     left_open = _transactions("ran to the end and left their transaction open")
-    copy_in_rows = _counter("rows that committed transactions copied to the server")
-    copy_in_bytes = _counter("bytes of these rows")
-    copy_out_rows = _counter("rows that committed transactions copied from the server")
-    copy_out_bytes = _counter("bytes of these rows")
-    cpu_us = _engine_count("user and system time of the load generator")
-    backlog = _engine_count("transactions that were due and not started when the interval ended")
-    bytes_sent = _engine_count("bytes sent to the server")
-    bytes_received = _engine_count("bytes received from it")
-    round_trips = _engine_count("requests answered")
-    voluntary_switches = _engine_count("context switches of the load generator because it waited")
-    involuntary_switches = _engine_count(
-        "context switches of the load generator because it was preempted"
-    )
-    paused_us = _engine_count(
+    copy_in_rows = _count("rows that its committed transactions copied to the server")
+    copy_in_bytes = _count("bytes of these rows")
+    copy_out_rows = _count("rows that its committed transactions copied from the server")
+    copy_out_bytes = _count("bytes of these rows")
+    cpu_us = _count("user and system time of the load generator")
+    bytes_sent = _count("bytes sent to the server")
+    bytes_received = _count("bytes received from it")
+    round_trips = _count("requests sent whose answers were waited for")
+    voluntary_switches = _count("context switches of the load generator because it waited")
+    involuntary_switches = _count("context switches of the load generator because it was preempted")
+    paused_us = _count(
         "for how long the load generator stood still: stopped, frozen or without CPU"
     )
 
@@ -244,7 +241,8 @@ class Scripts(Latencies):
 class Services(Latencies):
     """Service times of one script in one interval.
 
-    Only in an open loop, as in a closed loop they equal the response times.
+    Only where they differ from response times: in an open loop, with a connection for each
+    transaction, or with fewer executors than clients.
     """
 
     script = column(U16, _SCRIPT)
@@ -309,7 +307,7 @@ class ServerIntervals(OfInterval):
     """What happened in an interval at one of several servers. Of one server the table is empty."""
 
     server = column(U16, "number of the server: its place in `servers[]` of the record")
-    completed_ok = column(U32, "transactions that ran to their end there in this interval")
+    completed_committed = column(U32, "transactions that were committed there in this interval")
     completed_failed = column(U32, "transactions that failed there")
     connects = column(U32, "connections that were made to it")
     connects_failed = column(U32, "attempts to connect to it that failed")
@@ -330,7 +328,7 @@ class ScriptBuckets(Buckets):
 
 
 class ServiceBuckets(Buckets):
-    """The same of service times, in an open loop."""
+    """The same of service times, where they differ."""
 
     script = column(U16, _SCRIPT)
 

@@ -114,12 +114,13 @@ def _servers(run: Run, since: int) -> dict[int, list[ServerResult]]:
     """What happened at each server, by the numbers of intervals; nothing if there is only one."""
     table = run.server_intervals
     table = table.where(table.interval > since)
-    counted = (table.completed_ok, table.completed_failed, table.connects, table.connects_failed)
+    counted = (
+        *(table.completed_committed, table.completed_failed),
+        *(table.connects, table.connects_failed, table.connections_lost),
+    )
     seen = {
         (interval, number): counts
-        for interval, number, *counts in rows(
-            *(table.interval, table.server, *counted, table.connections_lost)
-        )
+        for interval, number, *counts in rows(table.interval, table.server, *counted)
     }
     found = defaultdict[int, list[ServerResult]](list)
     shown = run.intervals.where(run.intervals.interval > since)

@@ -161,6 +161,7 @@ class Tabulator:
             completed_ok=frame.completed_ok,
             completed_committed=frame.completed_committed,
             completed_failed=frame.completed_failed,
+            **msgspec.structs.asdict(frame.copied),
             **msgspec.structs.asdict(frame.counters),
             **of_engine,
         )

@@ -11,7 +11,7 @@ use crate::run::activity::Snapshots;
 use crate::run::parts::{Parts, Whole};
 use crate::run::shape_of;
 use dbdyno_hist::frame::{Activity, Connected, Frame, PartConnected, PartInterval, WorkerInterval};
-use dbdyno_hist::{self as hist, Collector, Doing, EngineUse, Shape, SparseLatencies};
+use dbdyno_hist::{self as hist, Collector, Doing, EngineUse, Samples, Shape, SparseLatencies};
 use dbdyno_load::Phase;
 use dbdyno_model::{Nanos, Plan};
 use pace::Pace;

@@ -21,7 +21,7 @@ use coordinator::Coordinator;
 use dbdyno_hist::Shape;
 use dbdyno_hist::frame::{Frame, Hello, StatementInfo};
 use dbdyno_load::{RunShared, Settings};
-use dbdyno_model::{Arrivals, BlockWords, Nanos, Plan, Protocol, Statement};
+use dbdyno_model::{BlockWords, Nanos, Plan, Protocol, Statement};
 use dbdyno_script::Problem;
 use dbdyno_sql::{Dialect, positional};
 use lanes::{LaneHandle, Transport};
@@ -174,12 +174,7 @@ impl Engine {
 
 /// What is counted in a run whose scripts have so many statements that are known before it.
 pub(crate) fn shape_of(plan: &Plan, statements: usize) -> Shape {
-    let open = matches!(plan.arrivals, Arrivals::Open { .. });
-    Shape {
-        scripts: plan.scripts.len(),
-        statements,
-        service_differs: open || plan.reconnect_each_transaction || plan.executors > 0,
-    }
+    Shape { scripts: plan.scripts.len(), statements, service_differs: plan.service_differs() }
 }
 
 /// The problems of the scripts of a plan.

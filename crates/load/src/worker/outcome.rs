@@ -121,9 +121,12 @@ impl<P: Port> Turn<'_, P> {
         let tally = &mut self.worker.intervals.tally;
         tally.completed_ok += 1;
         tally.completed_committed += committed;
+        if block == Block::Committed {
+            tally.copied += copied;
+        }
         let using = self.own().using;
         if let Some(server) = self.server_tally(using) {
-            server.completed_ok += 1;
+            server.completed_committed += committed;
         }
         let tally = &mut self.worker.intervals.tally;
         if !transaction.measured && !warmup {
@@ -139,9 +142,6 @@ impl<P: Port> Turn<'_, P> {
         if transaction.measured {
             let counters = &mut tally.counters;
             counters.ok += 1;
-            if block == Block::Committed {
-                counters.copied += copied;
-            }
             *match block {
                 Block::Open => &mut counters.left_open,
                 Block::Committed => &mut counters.committed,

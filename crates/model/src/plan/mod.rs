@@ -92,6 +92,13 @@ impl Plan {
         !self.own_threads.is_empty()
     }
 
+    /// Whether a transaction may be due long before it is sent: in an open loop, when it connects
+    /// first, or when it waits for one of few executors. Then response times are not service times.
+    pub fn service_differs(&self) -> bool {
+        let open = matches!(self.arrivals, Arrivals::Open { .. });
+        open || self.reconnect_each_transaction || self.executors > 0
+    }
+
     /// The threads of this engine, by their numbers among all.
     pub fn threads_here(&self) -> Vec<u32> {
         if self.is_shared() { self.own_threads.clone() } else { (0..self.threads).collect() }

@@ -51,7 +51,7 @@ def latency(run: Run, kind: str, number: int | None = None) -> Latency | None:
     """
     histogram = total_histogram(run, kind, number)
     table, numbers = _INTERVALS_OF[kind](run)
-    wanted = is_measured(run, table) & (table.count > 0)
+    wanted = is_after_warmup(run, table) & (table.count > 0)
     if number is not None:
         wanted &= numbers == number
     count, mean = table.count[wanted].astype(np.int64), table.mean_ms[wanted]
@@ -83,7 +83,7 @@ def response_ms(run: Run) -> Latency | None:
     return latency(run, "script_response")
 
 
-def is_measured(run: Run, table: OfInterval) -> NDArray[np.bool_]:
+def is_after_warmup(run: Run, table: OfInterval) -> NDArray[np.bool_]:
     """Mask of the rows of a table that belong to intervals after the warm-up."""
     intervals = run.intervals
     warmup = intervals.interval[intervals.phase == "warmup"]
@@ -104,12 +104,17 @@ def bucket_matrix(buckets: ScriptBuckets, intervals: int) -> NDArray[np.int64]:
 
 
 def coarse_quantile_ms(matrix: NDArray[np.int64], quantile: float) -> NDArray[np.float64]:
-    """The quantile of each interval, as the upper bound of its bucket: at most 1/8 too long.
+    """The quantile of each interval, as if the values of a bucket were spread evenly over it.
 
-    NaN for an interval in which nothing completed.
+    A bucket is an eighth of an octave wide, which bounds the error. NaN for an interval in which
+    nothing completed.
     """
     totals = matrix.sum(axis=1)
-    rank = np.maximum(np.ceil(totals * quantile), 1)
-    place = (np.cumsum(matrix, axis=1) < rank[:, None]).sum(axis=1)
-    ends = bucket_low_ms(np.minimum(place, matrix.shape[1] - 1) + 1)
-    return np.where(totals > 0, ends, np.nan)
+    rank = totals * quantile
+    up_to = np.cumsum(matrix, axis=1)
+    place = np.minimum((up_to < rank[:, None]).sum(axis=1), matrix.shape[1] - 1)
+    row = np.arange(len(matrix))
+    within = matrix[row, place]
+    share = (rank - up_to[row, place] + within) / np.maximum(within, 1)
+    low, high = bucket_low_ms(place), bucket_low_ms(place + 1)
+    return np.where(totals > 0, low + (high - low) * share, np.nan)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.series.distributions import is_measured
+from dbdyno.analysis.series.distributions import is_after_warmup
 from dbdyno.analysis.series.planned_load import without_stage_means
 from dbdyno.analysis.series.timeline import are_whole, completed, timeline
 from dbdyno.analysis.statistics.estimate import SAMPLES_MIN, Estimate, estimate_mean
@@ -109,7 +109,7 @@ def scripts_rate(
     measured_s, scripts, intervals = duration_s(run), run.scripts, run.intervals
     counted = np.where(np.isin(scripts.script, committed), scripts.committed, scripts.ok)
     counted = np.where(np.isin(scripts.script, numbers), counted, 0)
-    done = int(counted[is_measured(run, scripts)].sum())
+    done = int(counted[is_after_warmup(run, scripts)].sum())
     value = done / measured_s if measured_s else 0.0
     is_whole = are_whole(intervals.seconds) & (intervals.phase == "measure")
     place = np.searchsorted(intervals.interval, scripts.interval)

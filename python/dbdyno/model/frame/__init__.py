@@ -12,6 +12,7 @@ from dbdyno.model.frame.loading import (
     Progress,
 )
 from dbdyno.model.frame.measured import (
+    Copied,
     Counters,
     Distribution,
     EngineInterval,
@@ -47,6 +48,7 @@ __all__ = [
     "Activity",
     "Connected",
     "Connecting",
+    "Copied",
     "Counters",
     "Distribution",
     "Done",

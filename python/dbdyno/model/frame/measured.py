@@ -3,8 +3,12 @@
 Frames are composed of these; none of them is sent alone.
 """
 
+import struct
+
 from msgspec import Struct
 from msgspec.structs import force_setattr
+
+_PACKED = struct.Struct("<HI")
 
 
 class Distribution(Struct, frozen=True, array_like=True):
@@ -27,6 +31,10 @@ class Distribution(Struct, frozen=True, array_like=True):
     p9999_ns: int
     buckets: bytes
 
+    def coarse_counts(self) -> dict[int, int]:
+        """Return the number of values in each coarse bucket that has any, by its index."""
+        return dict(_PACKED.iter_unpack(self.buckets))
+
 
 def bucket_low_ns(index: int) -> int:
     """Return the lower bound of a coarse bucket, where the one before ends. Eight are an octave."""
@@ -42,8 +50,7 @@ class Counters(Struct, frozen=True):
     those that the server rolled back although they were to be committed, ``left_open`` those that
     ended within a transaction block. ``retried`` counts transactions that needed
     more than one try, ``retries`` the additional tries, ``late`` those of ``ok`` above the latency
-    limit. ``copy_in_rows`` and the like are rows and bytes that COPY moved to the server and from
-    it in committed transactions.
+    limit.
     """
 
     due: int
@@ -62,10 +69,6 @@ class Counters(Struct, frozen=True):
     rolled_back: int = 0
     aborted: int = 0
     left_open: int = 0
-    copy_in_rows: int = 0
-    copy_in_bytes: int = 0
-    copy_out_rows: int = 0
-    copy_out_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Older ones do not distinguish."""
@@ -98,12 +101,22 @@ class Counters(Struct, frozen=True):
         )
 
 
+class Copied(Struct, frozen=True):
+    """Rows that COPY moved to the server and from it, and their bytes as sent."""
+
+    copy_in_rows: int = 0
+    copy_in_bytes: int = 0
+    copy_out_rows: int = 0
+    copy_out_bytes: int = 0
+
+
 class FailureCount(Struct, frozen=True):
     """Failures of one class and code so far, and the first message seen.
 
     ``statement`` is the one that failed with that message, or was pending when the connection
     broke; None if there was none. ``took_ns`` is the total time of the tries that failed so.
     ``scripts`` are their numbers by script: those after the last one that failed so are left out.
+    ``statements`` are pairs of a statement and how many it failed, as far as one did.
     ``unknown`` are those that may have been committed: the connection broke before the answer to
     their COMMIT, or to a statement that commits itself.
     """
@@ -115,6 +128,7 @@ class FailureCount(Struct, frozen=True):
     statement: int | None = None
     took_ns: int = 0
     scripts: list[int] = []
+    statements: list[tuple[int, int]] = []
     unknown: int = 0
 
 
@@ -126,7 +140,7 @@ class ScriptInterval(Struct, frozen=True):
     skipped: int
     response: Distribution
     service: Distribution | None
-    """None if it equals ``response`` (closed loop)."""
+    """None if it equals ``response``: each transaction is due when it is sent."""
     committed: int = -1
     """Those of ``ok`` that were committed; in frames of an older engine all."""
     retried: int = 0
@@ -146,8 +160,6 @@ class EngineInterval(Struct, frozen=True):
     lateness: Distribution
     """How late a transaction was sent although a client was idle. For open loops: in a closed loop
     a transaction is due when it is sent."""
-    backlog: int
-    """Transactions that were due but not started at the end of the interval."""
     bytes_sent: int
     bytes_received: int
     round_trips: int
@@ -181,7 +193,7 @@ class WindowScript(Struct, frozen=True):
 class ServerInterval(Struct, frozen=True):
     """What happened in an interval at one of several servers."""
 
-    completed_ok: int
+    completed_committed: int
     completed_failed: int
     connects: int
     connects_failed: int

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from dbdyno.model.frame.measured import (
+    Copied,
     Counters,
     Distribution,
     EngineInterval,
@@ -34,8 +35,8 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
     pid: int
     """0 if engines on other hosts share the load, and none is here."""
     io: str
-    """The backend in use: ``uring`` or ``epoll``. If engines that share the load differ, all of
-    theirs: ``epoll and uring``."""
+    """The backend in use: ``uring``, ``epoll`` or ``odbc``. If engines that share the load differ,
+    all of theirs: ``epoll and uring``."""
     io_reason: str
     """The reason if it is not what ``auto`` prefers or what was requested; if the engines differ,
     that of each, with its name."""
@@ -82,9 +83,9 @@ class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
 
     ``completed_ok`` and ``completed_failed`` count every transaction that ended in the interval,
     whenever it was due. ``completed_committed`` are those of ``completed_ok`` that were committed:
-    the throughput curve. ``counters`` are cumulative over the measured
-    transactions. The distributions contain the measured transactions that ended in this interval
-    (in the warm-up: all).
+    the throughput curve; ``copied`` is what these moved. ``counters`` are cumulative over the
+    measured transactions. The distributions contain the measured transactions that ended in this
+    interval (in the warm-up: all).
     """
 
     index: int
@@ -104,6 +105,7 @@ class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
     engine: EngineInterval
     slowest: list[SlowTransaction]
     completed_committed: int = -1
+    copied: Copied = Copied()
     rows: list[tuple[int, int]] = []
     """By statement ID: the rows that it returned, changed or found, and how many of its executions
     touched none; empty in frames of an older engine."""
@@ -246,7 +248,7 @@ class Done(Struct, frozen=True, tag="done", tag_field="kind"):
     failed_response: bytes
     unfinished_ages_ns: list[int]
     cpu_us: int
-    """The engine's CPU time from the first to the last measured transaction."""
+    """The engine's CPU time in the measured intervals."""
     lateness: bytes
     invalid_reasons: list[str]
     clients_moved: int = 0

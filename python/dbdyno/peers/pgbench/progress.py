@@ -1,7 +1,6 @@
 """The lines of ``-P``, from the measurement intervals of a run in progress."""
 
 import math
-import struct
 from collections import Counter
 from collections.abc import Iterator
 
@@ -19,7 +18,6 @@ from dbdyno.peers.pgbench.transaction_logs import TransactionLogs
 from dbdyno.peers.streams import Streams
 from dbdyno.run.observer import Observer
 
-_PACKED = struct.Struct("<HI")
 _NOTHING = Counters(
     due=0,
     started=0,
@@ -90,7 +88,7 @@ class BenchmarkProgress(Observer):
             self._count += script.response.count
             self._sum_ns += script.response.sum_ns
             self._service_ns += (script.service or script.response).sum_ns
-            self._buckets.update(dict(_PACKED.iter_unpack(script.response.buckets)))
+            self._buckets.update(script.response.coarse_counts())
         every_ns = self._command.progress_s * 10**9
         if self.logs:
             self.logs.interval(interval)

@@ -312,9 +312,7 @@ def _first_line(sql: str, source: str) -> str:
 
 
 def _by_statement(failures: Sequence[FailureCount]) -> Counter[int | None]:
-    """Failures by the statement that failed first in this way."""
     found: Counter[int | None] = Counter()
     for failure in failures:
-        if failure.statement is not None:
-            found[failure.statement] += failure.count
+        found.update(dict(failure.statements))
     return found

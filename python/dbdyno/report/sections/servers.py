@@ -31,7 +31,7 @@ def build(run: Run) -> Sequence[Block]:
         Text(
             text="Each client begins with the next server of those that take writes, and moves on "
             "to the next one when a connect fails or its connection breaks; there it stays. "
-            "Connects and losses are those after the load began.",
+            "Connects, failures and losses are those after the warm-up.",
             note=True,
         ),
     ]
@@ -73,7 +73,7 @@ def _figures(run: Run, record: RunRecord) -> list[Figure]:
     is_shown = np.isin(seen.interval, intervals)
     places = np.searchsorted(intervals, seen.interval[is_shown])
     rates[seen.server[is_shown].astype(int), places] = (
-        seen.completed_ok[is_shown] / line.seconds[places]
+        seen.completed_committed[is_shown] / line.seconds[places]
     )
     grouping = resample.group_size(len(intervals))
     step = max(1, -(-len(intervals) // ROWS_MAX))

@@ -127,13 +127,11 @@ impl Aggregator {
         let now_used = usage::so_far();
         let used = usage::between(std::mem::replace(&mut self.last_use, now_used), now_used);
         let paused = self.pauses.take(begin, end);
-        let interval = self.collector.interval(phase.name(), begin, end, &total, used, paused);
-        let interval = interval.map_err(|message| {
-            EngineError::new("identity", message, "this is a defect of dbdyno")
-        })?;
+        let defect = |message| EngineError::new("identity", message, "this is a defect of dbdyno");
         (self.last_end, self.last_phase) = (end, phase);
-        let window = self.collector.window(end);
         if self.is_shared {
+            // What all parts together did is described where they are added up.
+            self.collector.add(phase.name(), &total, used).map_err(defect)?;
             let part = PartInterval {
                 phase: phase.name().to_owned(),
                 begin_ns: begin.0,
@@ -145,19 +143,20 @@ impl Aggregator {
             };
             return Ok((vec![Frame::PartInterval(Box::new(part))], tallies));
         }
+        let interval = self.collector.interval(phase.name(), begin, end, &total, used, paused);
+        let interval = interval.map_err(defect)?;
         let mut frames = Vec::new();
         if self.reports_transactions {
             frames.push(Frame::Transactions(frame::Transactions::new(total.ended)));
         }
         frames.push(Frame::Interval(Box::new(interval)));
-        frames.extend(window.map(Frame::Window));
+        frames.extend(self.collector.window(end).map(Frame::Window));
         Ok((frames, tallies))
     }
 
     /// The histograms of the run's last window, once no more intervals follow.
     pub(super) fn last_window(&mut self) -> Option<Frame> {
-        let window = self.collector.last_window(self.last_end)?;
-        (!self.is_shared).then_some(Frame::Window(window))
+        self.collector.last_window(self.last_end).map(Frame::Window)
     }
 
     /// The totals of the run, in which scripts have counters of these names.
