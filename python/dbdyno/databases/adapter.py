@@ -153,8 +153,11 @@ class Dialect(Protocol):
     def continue_numbering(self, table: Table) -> list[str]:
         """Return the statements that make identity columns continue after the loaded rows."""
 
-    def tidy(self, tables: Sequence[Table]) -> list[str]:
-        """Return the statements that freeze the pages and update the planner's statistics."""
+    def tidy(self, tables: Sequence[Table], connection: Connection) -> list[str]:
+        """Return the statements that freeze the pages and update the planner's statistics.
+
+        The server behind the connection may be asked for its version.
+        """
 
     def comment(self, table: str, text: str) -> str:
         """Return the statement that sets a comment on a table."""

@@ -130,7 +130,7 @@ class StandardDialect:
             if column.is_numbered
         ]
 
-    def tidy(self, _tables: Sequence[Table]) -> list[str]:
+    def tidy(self, _tables: Sequence[Table], _connection: Connection) -> list[str]:
         """Return nothing: standard SQL has no statement for it."""
         return []
 

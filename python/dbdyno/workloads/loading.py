@@ -122,7 +122,7 @@ class Loader:
             )
             self._fill(bulk(plan))
         # No indexes to process yet.
-        self._run(dialect.tidying, [*chain(*map(dialect.filled, tables)), *dialect.tidy(tables)])
+        self._run(dialect.tidying, self._tidying())
         with self.target.understood("inspect the tables"):
             found = self.target.find_tables(self.connection, [table.name for table in tables])
         self._run("keys", self._keys(found))
@@ -180,6 +180,11 @@ class Loader:
             for table in self.order.tables
             if (numbers := self.loaded.get(table.name))
         )
+
+    def _tidying(self) -> Iterator[str]:
+        tables, dialect = self.order.tables, self._dialect
+        yield from chain(*map(dialect.filled, tables))
+        yield from dialect.tidy(tables, self.connection)
 
     def _drop(self, names: Sequence[str]) -> None:
         """Drop all of the tables, or none if that would fail halfway."""

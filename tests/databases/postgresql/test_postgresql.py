@@ -111,6 +111,28 @@ def test_settling_clears_dead_rows(connection: Connection) -> None:
     assert connection.execute("select pg_relation_size('t')").fetchone() == (0,)
 
 
+def test_tidying_uses_the_whole_cache_and_leaves_the_session_as_it_was(
+    any_database: Server,
+) -> None:
+    """A pooler lends the session to others."""
+    setting = "select name, setting from pg_settings where name like 'vacuum_buffer%'"
+    with any_database.connect() as connection:
+        connection.execute("create table child (id int) with (autovacuum_enabled = off)")
+        knows_ring = connection.info.server_version >= 160000
+        if knows_ring:
+            connection.execute("set vacuum_buffer_usage_limit = '1MB'")
+        before = connection.execute(setting).fetchall()
+        statements = ADAPTER.dialect.tidy([CHILD], connection)
+        for statement in statements:
+            connection.execute(statement)  # type: ignore[call-overload]
+        assert connection.execute(setting).fetchall() == before
+        seen = connection.execute(
+            "select vacuum_count from pg_stat_user_tables where relname = 'child'"
+        )
+        assert ("buffer_usage_limit 0" in statements[0]) == knows_ring
+        assert seen.fetchone() == (1,)
+
+
 @pytest.mark.parametrize(
     ("statement", "code"),
     [

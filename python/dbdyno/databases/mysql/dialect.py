@@ -6,6 +6,7 @@ order. Other indexes are built after the rows, in one pass each.
 
 from collections.abc import Sequence
 
+from dbdyno.databases.connection import Connection
 from dbdyno.databases.mysql.column_types import TYPES
 from dbdyno.databases.mysql.maintenance import UNLIMITED
 from dbdyno.databases.schema import Column, Table, listed
@@ -89,7 +90,7 @@ class MysqlDialect(StandardDialect):
         """Return nothing: the server continues after the largest number by itself."""
         return []
 
-    def tidy(self, tables: Sequence[Table]) -> list[str]:
+    def tidy(self, tables: Sequence[Table], _connection: Connection) -> list[str]:
         """Return the statement that updates the optimizer's statistics; no pages need freezing."""
         return [f"analyze table {', '.join(table.name for table in tables)}"]
 

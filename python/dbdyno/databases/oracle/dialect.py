@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from dbdyno.databases.connection import Connection
 from dbdyno.databases.oracle.column_types import type_of
 from dbdyno.databases.schema import Column, Table
 from dbdyno.databases.standard import StandardDialect, literal
@@ -56,7 +57,7 @@ class OracleDialect(StandardDialect):
             if column.is_numbered
         ]
 
-    def tidy(self, tables: Sequence[Table]) -> list[str]:
+    def tidy(self, tables: Sequence[Table], _connection: Connection) -> list[str]:
         """Return the statements that update the optimizer's statistics; no pages need freezing."""
         return [
             f"begin dbms_stats.gather_table_stats(user, {literal(table.name.upper())}); end;"

@@ -1,11 +1,16 @@
-"""PostgreSQL's statements for tables declared as data. Writes text, queries no server."""
+"""PostgreSQL's statements for tables declared as data. Writes text; asks only for the version."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from dbdyno.databases.connection import Connection
 from dbdyno.databases.postgresql.maintenance import UNLIMITED_TRANSACTION
 from dbdyno.databases.schema import Partitioning, Table
 from dbdyno.databases.standard import StandardDialect
+
+VERSION_NUMBER = "select current_setting('server_version_num')"
+RING_SIZE_SINCE = 160000
+"""The first version whose VACUUM has ``buffer_usage_limit``."""
 
 
 class PostgresqlDialect(StandardDialect):
@@ -59,22 +64,16 @@ class PostgresqlDialect(StandardDialect):
             if column.is_numbered and table.rows
         ]
 
-    def tidy(self, tables: Sequence[Table]) -> list[str]:
+    def tidy(self, tables: Sequence[Table], connection: Connection) -> list[str]:
         """Return vacuums that may use the whole cache if the server supports it (16 and later).
 
         Otherwise vacuum writes each page at once, in its own small ring of buffers, which the
-        checkpoint does better.
+        checkpoint does better. The size is an option of each vacuum: as a setting, it would stay
+        in a session that a pooler lends to others.
         """
-        vacuums = [f"vacuum (freeze, analyze) {table.name}" for table in tables]
-        return [_ring_size("'0'"), *vacuums, _ring_size("reset_val")]
-
-
-def _ring_size(value: str) -> str:
-    """Return a statement that sets the ring's size if the server has this setting."""
-    return (
-        f"select set_config(name, {value}, false) from pg_settings "
-        "where name = 'vacuum_buffer_usage_limit'"
-    )
+        (version,) = connection.execute(VERSION_NUMBER).fetchone()
+        ring = ", buffer_usage_limit 0" if int(version) >= RING_SIZE_SINCE else ""
+        return [f"vacuum (freeze, analyze{ring}) {table.name}" for table in tables]
 
 
 def _unlogged(table: Table) -> str:
