@@ -34,6 +34,8 @@ SMALL_INNODB = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "64M"}
 # Test databases live for seconds. With its default interval of one minute, autovacuum could process
 # one during its test: rows counted as dead would be gone, unfrozen pages frozen.
 UNVISITED = {"autovacuum_naptime": "1d"}
+DATABASES = itertools.count(1)
+"""Numbers of databases: one that could not be dropped is in no other test's way."""
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -132,10 +134,9 @@ def any_server(request: pytest.FixtureRequest) -> Server:
 def new_database() -> Iterator[Callable[[Server], Server]]:
     """Creates databases for one test on shared servers."""
     made: list[tuple[Server, str]] = []
-    numbers = itertools.count(1)
 
     def make(server: Server) -> Server:
-        name = f"test_{next(numbers)}"
+        name = f"test_{next(DATABASES)}"
         with server.connect() as connection:
             connection.execute(f"create database {name}")
         made.append((server, name))

@@ -97,7 +97,7 @@ def meeting(mariadb: MariaDB) -> Callable[[EngineProcess], list[int]]:
 
 
 def exchanges(
-    processors: list[int], meet: Callable[[EngineProcess], list[int]], turns: int = 8
+    processors: list[int], meet: Callable[[EngineProcess], list[int]], turns: int = 4
 ) -> Callable[[EngineProcess], None]:
     """Pin half of the server's tasks to each CPU, then exchange the halves: all clients must move.
 
