@@ -237,7 +237,7 @@ class Api:
         """The measurement intervals of a run so far."""
         live = await self._live.run(run_id)
         run = live.run if live else await run_in_threadpool(self._reader.run, run_id)
-        return json_reply(intervals_of(run, query.since))
+        return json_reply(await run_in_threadpool(intervals_of, run, query.since))
 
     def explanation(self, _query: NoQuery, run_id: str) -> RunExplanation:
         """What limited a run, as far as it has come: as from dbdyno explain."""

@@ -108,13 +108,14 @@ class LiveRun:
         version = 0
         while True:
             looks, is_over = self._looks, self.status != "running"
-            for interval in intervals_of(self.run, since).intervals:
+            found = await asyncio.to_thread(intervals_of, self.run, since)
+            for interval in found.intervals:
                 since = interval.interval
                 yield Event(kind="interval", data=interval, id=since)
             if version != self.report.version:
                 version = self.report.version
-                found = self.report.of(self.run)
-                yield Event(kind="findings", data=found.explanation)
+                report = await asyncio.to_thread(self.report.of, self.run)
+                yield Event(kind="findings", data=report.explanation)
             if is_over:
                 return
             async with self._looked:
@@ -200,7 +201,8 @@ class Live:
     async def _events(self, folder: Path, live: LiveRun | None, since: int) -> AsyncIterator[Event]:
         if live is None:
             run = await asyncio.to_thread(RunFolder(folder).load, self.histograms)
-            for interval in intervals_of(run, since).intervals:
+            found = await asyncio.to_thread(intervals_of, run, since)
+            for interval in found.intervals:
                 yield Event(kind="interval", data=interval, id=interval.interval)
         else:
             live.watchers += 1

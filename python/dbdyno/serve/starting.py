@@ -24,6 +24,7 @@ from dbdyno.home import home, home_folder
 from dbdyno.serve.commands import COMMAND, error_of
 from dbdyno.serve.requests import PRIVATE, Kind, Request
 from dbdyno.servers.kept import find_kept
+from dbdyno.servers.processes import ProcessMark, mark_of, send
 from dbdyno.store.errors import StoreError
 from dbdyno.store.files import LOCK, LOG, is_locked, read_json, replace_json
 from dbdyno.store.ids import RecordKind, new_id
@@ -65,6 +66,8 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 class _About(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     words: list[str]
+    process: ProcessMark | None = None
+    """None until it was started."""
 
 
 class _OfStudy(msgspec.Struct):
@@ -97,6 +100,7 @@ def start(request: Request) -> Started:
             start_new_session=True,
             pass_fds=[one.fileno() for one in (lock, target) if one],
         )
+        _tell(folder, request, mark_of(process.pid))
     until = time.monotonic() + _WAIT_S
     while process.poll() is None and time.monotonic() < until:
         if (state := started(folder.name)).run_id or state.study_id:
@@ -119,7 +123,8 @@ def started(start_id: str) -> Started:
         "command": shlex.join(["dbdyno", *about.words]),
     }
     if is_locked(folder):
-        return msgspec.structs.replace(Started(**known, status="running"), **_at_work(folder))
+        written = _written_by(about.process) if about.process else {}
+        return msgspec.structs.replace(Started(**known, status="running"), **written)
     printed = (folder / _OUTPUT).read_bytes()
     if (error := error_of(printed)) is not None:
         return Started(**known, status="failed", error=error.message, hint=error.hint)
@@ -173,8 +178,9 @@ def stop_start(start_id: str) -> None:
 def stop(folder: Path) -> None:
     """End what writes into this folder, as Ctrl-C does: what was measured is kept."""
     for process in _writers_of(folder):
-        os.kill(process, signal.SIGTERM)
-        return
+        with suppress(OSError):  # it has just ended
+            if send(mark_of(process), signal.SIGTERM):
+                return
     raise DbdynoError(
         "no_longer_running",
         f"{folder.name} is not running on this host",
@@ -217,8 +223,13 @@ def _new_folder(request: Request) -> Path:
             shutil.rmtree(old, ignore_errors=True)
     name = new_id(f"{words[0]} {words[1]}", START, beside=home() / _FOLDER)
     folder = home_folder(_FOLDER, name)
-    replace_json(folder / _ABOUT, _About(kind=request.kind, words=words))
+    _tell(folder, request)
     return folder
+
+
+def _tell(folder: Path, request: Request, process: ProcessMark | None = None) -> None:
+    about = _About(kind=request.kind, words=request.words(), process=process)
+    replace_json(folder / _ABOUT, about)
 
 
 def _folders() -> list[Path]:
@@ -233,18 +244,17 @@ def _folder_of(start_id: str) -> Path:
     return folder
 
 
-def _at_work(folder: Path) -> dict[str, str]:
+def _written_by(process: ProcessMark) -> dict[str, str]:
     """The run and the study that a start's process is writing, by the locks that it holds."""
     places = {os.path.realpath(runs_folder()): "run_id"}
     places[os.path.realpath(studies_folder())] = "study_id"
     found = {}
-    for process in _writers_of(folder):
-        with suppress(OSError):
-            for link in os.scandir(f"/proc/{process}/fd"):
-                held = Path(os.readlink(link.path))  # noqa: PTH115 - a link of the kernel
-                field = places.get(str(held.parent.parent)) if held.name == LOCK else None
-                if field is not None and not held.parent.name.startswith("."):
-                    found[field] = held.parent.name
+    with suppress(OSError):  # it has just ended
+        for link in os.scandir(f"/proc/{process.pid}/fd"):
+            held = Path(os.readlink(link.path))  # noqa: PTH115 - a link of the kernel
+            field = places.get(str(held.parent.parent)) if held.name == LOCK else None
+            if field is not None and not held.parent.name.startswith("."):
+                found[field] = held.parent.name
     return found
 
 

@@ -5,7 +5,6 @@ data. Its folder is ``DBDYNO_HOME/servers/NAME``, and its lock makes dbdyno proc
 """
 
 import re
-import signal
 import subprocess
 import warnings
 from collections.abc import Iterator
@@ -29,7 +28,7 @@ from dbdyno.servers.cluster import (
     wait_until_ready,
 )
 from dbdyno.servers.privileges import server_identity
-from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
+from dbdyno.servers.processes import ProcessMark, end, is_running, kill_with_children, mark_of
 from dbdyno.servers.product import Cluster, Product, product_of
 from dbdyno.servers.record import FILE, LOG, ServerRecord, read_record, server_of, write_record
 from dbdyno.servers.server_folders import place_for, place_of
@@ -137,7 +136,7 @@ def stop_kept(name: str) -> None:
             )
         _refuse_changed(record, folder)
         if not end(record.process, record.stop_signal, STOP_PATIENCE_S):
-            end(record.process, signal.SIGKILL, STOP_PATIENCE_S)
+            kill_with_children(record.process.pid, STOP_PATIENCE_S)
         remove(folder)
 
 

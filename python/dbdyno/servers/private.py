@@ -6,11 +6,10 @@ What a crash of the whole host leaves behind is removed by the next start.
 
 import fcntl
 import os
-import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +32,7 @@ from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, resto
 from dbdyno.servers.guard_client import Guard
 from dbdyno.servers.page_cache import drop_files
 from dbdyno.servers.placement import ANYWHERE, Placement
-from dbdyno.servers.processes import children_of, end, mark_of, outwait_group
+from dbdyno.servers.processes import end, kill_with_children, outwait_group
 from dbdyno.servers.product import Blueprint, Cluster, Replication
 from dbdyno.servers.record import read_record, server_of, write_record
 from dbdyno.servers.settings import choose_settings
@@ -141,13 +140,7 @@ class PrivateServer(Server):
         What the kernel has been given survives, unlike in a power cut.
         """
         assert self.process_id is not None
-        processes = []
-        for pid in (self.process_id, *children_of(self.process_id)):
-            with suppress(FileNotFoundError, ProcessLookupError):  # a session that has just ended
-                processes.append(mark_of(pid))
-                os.kill(pid, signal.SIGKILL)
-        for process in processes:
-            end(process, signal.SIGKILL, STOP_PATIENCE_S)
+        kill_with_children(self.process_id, STOP_PATIENCE_S)
         self.guard.outlive()
 
     def started_again(self, settings: Mapping[str, str] | None = None) -> "PrivateServer":

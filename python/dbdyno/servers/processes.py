@@ -62,11 +62,35 @@ def _members(group: int) -> list[int]:
     return found
 
 
+def send(mark: ProcessMark, number: int) -> bool:
+    """Send the signal to this very process; return whether it was still there."""
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(mark.pid)
+        try:
+            if is_running(mark):
+                signal.pidfd_send_signal(handle, number)
+                return True
+        finally:
+            os.close(handle)
+    return False
+
+
+def kill_with_children(pid: int, patience_s: float) -> None:
+    """Kill a process and those that it has started, and wait for each this long at most."""
+    marks = []
+    for one in (pid, *children_of(pid)):
+        with suppress(OSError):  # it has just ended
+            marks.append(mark_of(one))
+    for mark in marks:
+        send(mark, signal.SIGKILL)
+    for mark in marks:
+        end(mark, signal.SIGKILL, patience_s)
+
+
 def end(mark: ProcessMark, number: int, patience_s: float) -> bool:
     """Send the signal to this very process and wait; return whether it has ended."""
     deadline = time.monotonic() + patience_s
-    if is_running(mark):
-        os.kill(mark.pid, number)
+    send(mark, number)
     while is_running(mark):
         if time.monotonic() > deadline:
             return False
