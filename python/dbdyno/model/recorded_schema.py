@@ -27,6 +27,7 @@ class RecordedTable(Struct, frozen=True, kw_only=True):
 class RecordedSchema(Struct, frozen=True, kw_only=True):
     """The tables, by the names in all records, and the functions and procedures with their types.
 
+    Of a routine there is a digest alone: its text is a program, with secrets perhaps.
     ``left_out`` is the number of tables and routines beyond the bounds; those that the scripts name
     come first and partitions last.
     """
@@ -51,7 +52,7 @@ def recorded_schema(
             name: RecordedTable(definition=_bounded(definition), parts=by_table.get(name, {}))
             for name, definition in tables
         },
-        routines={name: _bounded(definition) for name, definition in routines},
+        routines={name: _digest(definition) for name, definition in routines},
         left_out=left_out,
     )
 
@@ -61,5 +62,8 @@ def _bounded(definition: str) -> str:
     text = " ".join(definition.split())
     if len(text) <= _DEFINITION_MAX:
         return text
-    digest = hashlib.sha256(definition.encode(errors="replace")).hexdigest()[:16]
-    return f"{text[:_DEFINITION_MAX]}… (SHA-256 {digest})"
+    return f"{text[:_DEFINITION_MAX]}… ({_digest(definition)})"
+
+
+def _digest(definition: str) -> str:
+    return f"SHA-256 {hashlib.sha256(definition.encode(errors='replace')).hexdigest()[:16]}"

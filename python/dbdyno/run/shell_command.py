@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import NamedTuple
 
 from dbdyno.databases.connecting import driver_of
+from dbdyno.model.secrets import Masker
 from dbdyno.servers.base import Server
 
 _LOOK_S = 0.2
@@ -49,8 +50,7 @@ def run_command(
         code = _ended(process, over)
         output.seek(0)
         printed = output.read().decode(errors="replace")
-    if password := server.endpoint().password:
-        printed = printed.replace(password, "****")
+    printed = Masker([server.endpoint().password or ""]).text(printed)
     if code is None:
         return Failure("it had not ended when the run did", printed)
     if code:

@@ -10,6 +10,7 @@ from dbdyno.databases.odbc.driver.connection import OdbcConnection
 from dbdyno.databases.odbc.server_errors import OdbcError
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Address, Endpoint, OdbcAddress
+from dbdyno.model.secrets import Masker
 
 CONNECT_TIMEOUT_S = 10
 
@@ -24,7 +25,7 @@ def open_connection(target: str) -> OdbcConnection:
 
 
 def _refusal(error: OdbcError, password: str | None) -> DbdynoError:
-    message = error.message.replace(password, "***") if password else error.message
+    message = Masker([password or ""]).text(error.message)
     hint = "check the attributes of the connection string, and that the server is running"
     if error.is_of_missing_driver:
         hint = "install the database's ODBC driver; odbcinst -q -d lists the installed ones"
