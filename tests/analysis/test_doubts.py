@@ -102,8 +102,8 @@ def test_a_sound_run_has_no_doubts():
         ),
         (
             known(counts(ok=5_000)),
-            "few samples for p99.9 and p99.99: of 5\u202f000 transactions about 5 lie beyond "
-            "p99.9, at least 10 are needed",
+            "few samples: p99.9 and p99.99 are uncertain: of 5\u202f000 transactions about 5 lie "
+            "beyond p99.9, at least 10 are needed",
         ),
         (
             known({missing_cycle: MissingCycle(300, 570, "checkpoint_timeout")}),

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from dbdyno.databases.known import recorded_database
-from dbdyno.model.frame import Counters, EngineInterval
+from dbdyno.model.frame import Copied, Counters, EngineInterval
 from dbdyno.model.host import HostDescription
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
@@ -147,6 +147,7 @@ class MadeRun:
                 completed_committed=self.ok[index],
                 completed_failed=self.failed[index],
                 **counted,
+                **dict.fromkeys(Copied.__struct_fields__, 0),
                 **{name: engine[name][index] for name in ENGINE_COUNTS},
             )
             for script, count in enumerate(self._by_script[index].tolist()):

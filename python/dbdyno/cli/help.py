@@ -42,7 +42,7 @@ _INSTEAD = {
     "--db-driver": "The target's URL determines the driver: --target mysql://… or postgresql://…",
     "-r --report-per-command --report-latencies --percentile --histogram": _KEPT,
     "-l --log --aggregate-interval --sampling-rate --log-prefix --failures-detailed": _KEPT,
-    "-v --vacuum-all": "Leave it out: dbdyno vacuums a private server and no other.",
+    "-v --vacuum-all": "Leave it out: dbdyno vacuums a private server, and what it loads.",
     "--random-seed --rand-seed": "Use --seed NUMBER.",
     "--events": "Use -t NUMBER, which is per client.",
     "--warmup-time": "Use --warmup TIME.",

@@ -64,6 +64,10 @@ def response_parts(run: Run) -> ResponseParts | None:
         | {"mean": np.add.reduceat(its_ms, starts)}
         for number, its_ms in times_ms.items()
     }
+    # However a transaction ends, it has executed statements.
+    intervals = run.intervals
+    ended = (intervals.completed_ok + intervals.completed_failed).astype(float)
+    ended = ended[are_whole(intervals.seconds)]
     all_ms = {
         part: np.sum([its[part] for its in amounts_ms.values()], axis=0)
         for part in (*_SPLIT, "mean")
@@ -71,19 +75,12 @@ def response_parts(run: Run) -> ResponseParts | None:
     return ResponseParts(
         begin_s=line.time_s[starts],
         seconds=np.add.reduceat(line.seconds, starts),
-        transaction=_parts(all_ms, np.add.reduceat(_ended(run), starts)),
+        transaction=_parts(all_ms, np.add.reduceat(ended, starts)),
         statements={
             number: _parts(its, np.add.reduceat(counts[number], starts))
             for number, its in amounts_ms.items()
         },
     )
-
-
-def _ended(run: Run) -> Series:
-    """Transactions that ended in each whole interval, however: all of them execute statements."""
-    intervals = run.intervals
-    ended = (intervals.completed_ok + intervals.completed_failed).astype(float)
-    return ended[are_whole(intervals.seconds)]
 
 
 def _stretch(run: Run, line: Timeline) -> int:

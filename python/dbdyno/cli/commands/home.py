@@ -40,8 +40,9 @@ def home(*, json: Json = False) -> int:
     Everything is in one folder, DBDYNO_HOME (default ~/.local/share/dbdyno). If root runs
     servers under another account that cannot enter this folder, they are in /var/tmp instead.
 
-    dbdyno writes nothing elsewhere, except files named on a command line, and removes nothing
-    that it keeps without a command.
+    dbdyno keeps nothing elsewhere, except files named on a command line: sockets and locks in /tmp
+    are removed. Of what was started by the web page it keeps the last 50 messages; everything else
+    stays until a command removes it.
     """
     kept = list(_stored())
     if json:

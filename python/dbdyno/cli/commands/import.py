@@ -46,10 +46,10 @@ def import_runs(
 ) -> int:
     """Import runs that other tools measured, from the text that they printed.
 
-    Reads what pgbench and sysbench of any version have printed, from files, standard input or a
-    copy of a web page, with any other text around it. Each run in it becomes a run folder, which
-    dbdyno runs, report, compare, history and sql take like any other; what the text does not say is
-    not known there. Passwords in command lines are masked.
+    Reads what pgbench and sysbench of any version, HammerDB and BenchBase have printed, from files,
+    standard input or a copy of a web page, with any other text around it. Each run in it becomes a
+    run folder, which dbdyno runs, report, compare, history and sql take like any other; what the
+    text does not say is not known there. Passwords in command lines are masked.
 
     Parameters
     ----------

@@ -72,8 +72,9 @@ app = command(
 app.help = """Run an experiment: factors, repeats, randomized blocks, a verdict.
 
 A study varies the factors in its file, runs every point once in each block, in random order,
-and reports what can be concluded and what cannot. Five studies come with dbdyno; you can also
-write your own as a TOML file. Begin with plan, which estimates the time and disk space needed.
+and reports what can be concluded and what cannot. Studies come with dbdyno (dbdyno study list);
+you can also write your own as a TOML file. Begin with plan, which estimates the time and disk
+space needed.
 """
 
 Name = Annotated[str, Parameter(help="A study that comes with dbdyno, or a TOML file.")]
