@@ -10,7 +10,13 @@ from msgspec.structs import replace
 
 from dbdyno.model.frame import Interval
 from dbdyno.run.connected_server import ConnectedServer, connect_to
-from dbdyno.run.invariants import LAST_READING_TRIES, ConditionReader, Watch, begin_watch
+from dbdyno.run.invariants import (
+    LAST_READING_TRIES,
+    ConditionReader,
+    Watch,
+    begin_watch,
+    read_before,
+)
 from dbdyno.run.job import check
 from dbdyno.run.options.grammar import WeightedName
 from dbdyno.run.options.run_options import RunOptions
@@ -50,6 +56,11 @@ def workload(**changes) -> Workload:
 
 
 VALUES = workload().complete({})
+
+
+def watched(connected: ConnectedServer, one: Workload) -> Watch:
+    before = read_before(connected, one, VALUES)
+    return begin_watch(connected, one, VALUES, before)
 
 
 @pytest.fixture(params=["postgres_server", "mariadb_server"])
@@ -99,7 +110,7 @@ def test_of_much_data_none_is_read_while_the_load_runs(connected: ConnectedServe
     reader = ConditionReader(connected, large, VALUES)
     read_at(reader, 1, 61, 121)
     assert reader.readings == []
-    watch = begin_watch(connected, large, VALUES)
+    watch = watched(connected, large)
     broken = watch.violations(connected, done(), None)
     assert [(one.id, one.ok) for one in watch.checks] == [("a", False)]
     assert len(broken) == 1
@@ -120,7 +131,7 @@ def test_a_condition_that_cannot_be_read_is_a_doubt_and_not_read_again(
 
 
 def test_what_was_broken_in_between_makes_a_run_invalid(connected: ConnectedServer) -> None:
-    watch: Watch = begin_watch(connected, workload(), VALUES)
+    watch: Watch = watched(connected, workload())
     for second in (1, 61):
         watch.take(until(second))
         watch.reader.finish()
@@ -145,7 +156,7 @@ def test_what_a_level_does_not_promise_is_counted_and_only_more_of_it(
     mine = dataclasses.replace(workload(), conditions=(by_level,))
 
     def found(rows: str) -> tuple[list[str], Watch]:
-        watch = begin_watch(connected, mine, VALUES)
+        watch = watched(connected, mine)
         connected.control.execute(rows)
         return watch.violations(connected, done(), level), watch
 
@@ -190,7 +201,7 @@ def test_the_last_reading_is_tried_again_when_its_session_is_ended(
     connected: ConnectedServer, kills: int
 ) -> None:
     lock, unlock, find, kill = BLOCKS[connected.target.name]
-    watch = begin_watch(connected, workload(), VALUES)
+    watch = watched(connected, workload())
     ended: set[int] = set()
 
     def next_waits() -> bool:

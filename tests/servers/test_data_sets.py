@@ -25,7 +25,7 @@ from dbdyno.servers.data_sets import (
     list_data_sets,
     remove_data_set,
 )
-from dbdyno.servers.page_cache import drop_files, is_cached
+from dbdyno.servers.page_cache import drop_files, pages_cached
 from dbdyno.servers.placement import Placement
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.spec import ServerSpec
@@ -340,9 +340,9 @@ def test_a_copy_on_another_file_system_is_the_same(tmp_path: Path) -> None:
 def test_dropped_files_are_no_longer_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(os.urandom(3_000_000))
-    assert is_cached(path)
+    assert pages_cached(path)
     assert drop_files(tmp_path) == "dropped its 1 files (3.0 MB) from the page cache"
-    assert not is_cached(path)
+    assert not pages_cached(path)
 
 
 def test_keys_stay_in_their_folder(home: Path) -> None:

@@ -124,6 +124,17 @@ class ConditionReader:
         )
 
 
+@dataclass(frozen=True)
+class Before:
+    """The numbers before a load, which it must change as the laws say."""
+
+    numbers: Snapshot | None
+    """None if the role may not read them: then ``doubt`` says so."""
+    rows: dict[str, int] = field(default_factory=dict)
+    """How many rows broke each condition that only serializable transactions promise."""
+    doubt: str = ""
+
+
 @dataclass
 class Watch:
     """Snapshots around a run; ``commits`` and ``reader`` are kept up to date during the run."""
@@ -205,25 +216,38 @@ class Watch:
             return after, workload.check_conditions(again.target, again.control, conditions)
 
 
-def begin_watch(connected: ConnectedServer, workload: Workload, values: Values) -> Watch:
+def read_before(connected: ConnectedServer, workload: Workload, values: Values) -> Before:
     """Read the numbers before the run.
 
     A role that may run the scripts need not be allowed to read all rows of all tables.
     """
-    scripts = [script.name for script in workload.scripts(values, connected.target.sql_dialect)]
-    commits, reader = CommitCounter(scripts), ConditionReader(connected, workload, values)
     target, control = connected.target, connected.control
     by_level = [one for one in workload.conditions_after(values) if one.isolation_decides]
     try:
         with target.understood("read the numbers that the invariants compare"):
-            before = workload.snapshot(target, control, values)
+            numbers = workload.snapshot(target, control, values)
             broken = workload.check_conditions(target, control, by_level)
     except DbdynoError as error:
         if error.code != "no_rights":
             raise
-        return Watch(workload, values, commits, reader, None, doubts=[_unchecked(error)])
-    rows_before = {one.id: one.rows for one in broken}
-    return Watch(workload, values, commits, reader, before, rows_before)
+        return Before(None, doubt=_unchecked(error))
+    return Before(numbers, {one.id: one.rows for one in broken})
+
+
+def begin_watch(
+    connected: ConnectedServer, workload: Workload, values: Values, before: Before
+) -> Watch:
+    """Return the watch over a run whose numbers ``before`` have been read."""
+    scripts = [script.name for script in workload.scripts(values, connected.target.sql_dialect)]
+    return Watch(
+        workload,
+        values,
+        CommitCounter(scripts),
+        ConditionReader(connected, workload, values),
+        before.numbers,
+        before.rows,
+        doubts=[before.doubt] if before.doubt else [],
+    )
 
 
 def _unchecked(error: DbdynoError) -> str:

@@ -27,7 +27,7 @@ from dbdyno.model.plan import Endpoint, Plan, Statement
 from dbdyno.model.record import IsolationRecord, RunRecord
 from dbdyno.run.connected_server import ConnectedServer, refuse_too_many
 from dbdyno.run.data_preparation import load_summary, prepare, settle
-from dbdyno.run.invariants import Watch, begin_watch
+from dbdyno.run.invariants import Before, Watch, begin_watch, read_before
 from dbdyno.run.job import Job
 from dbdyno.run.network_delay.way import SlowWay
 from dbdyno.run.observer import Observer
@@ -41,6 +41,16 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.product import settings_by_level
 from dbdyno.servers.settings import settings_summary
 from dbdyno.workloads.parameters import Values
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFound:
+    """The data of a run as it was looked at before the load."""
+
+    values: Values
+    """The parameters of the workload's data."""
+    before: Before | None
+    """The numbers that the invariants compare; None if they are not checked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +75,12 @@ def make_ready(  # noqa: PLR0913 - independent inputs
     *,
     way: SlowWay | None = None,
     standbys: Sequence[Standby] = (),
+    found: DataFound | None = None,
 ) -> Ready:
-    """Refuse what the server does not allow, prepare the data, and complete the plan."""
+    """Refuse what the server does not allow, prepare the data, and complete the plan.
+
+    Data that was ``found`` before is not looked at: its pages would be in the caches.
+    """
     say = observer.say
     if job.is_on_empty_server:
         say("without --target, the scripts run on a new and empty server")
@@ -78,7 +92,7 @@ def make_ready(  # noqa: PLR0913 - independent inputs
     placed = PlacementRecord(connected.server, job.options)
     observer.placed(placed.verified)
     prepares = job.work.lua is None and job.draft.query_mode == "prepared"
-    found = connected.intermediaries(job.options.further_targets, say, prepares=prepares)
+    between = connected.intermediaries(job.options.further_targets, say, prepares=prepares)
     if job.options.isolation:
         refuse_missing_level(job.options.isolation, connected.database)
     _refuse_to_write_where_nothing_can_be(job, connected)
@@ -91,7 +105,8 @@ def make_ready(  # noqa: PLR0913 - independent inputs
     further = len(job.options.further_targets)
     servers = 1 + further if job.work.lua else connected.server.begun_with
     refuse_too_many(-(-job.clients // servers), connected.free_connections)
-    values, watch = _prepared(job, tools, observer, connected)
+    data = found or find_data(job, tools, observer, connected)
+    values = data.values
     host = BeforeRun(job.options, connected.server.process_id, say)
     endpoint, isolation = _isolated(job, connected, values)
     endpoint = way.to(endpoint) if way else endpoint
@@ -112,10 +127,10 @@ def make_ready(  # noqa: PLR0913 - independent inputs
             servers=servers_of(plan.endpoint, connected.server, read_from),
             command=command,
             isolation=isolation,
-            intermediaries=found,
+            intermediaries=between,
         ),
         values=values,
-        watch=watch,
+        watch=_watch(job, connected, data),
         placed=placed,
         description=description,
     )
@@ -192,10 +207,11 @@ def _refuse_to_write_where_nothing_can_be(job: Job, connected: ConnectedServer) 
             )
 
 
-def _prepared(
-    job: Job, tools: Tools, observer: Observer, connected: ConnectedServer
-) -> tuple[Values, Watch | None]:
-    """Prepare the data, and read the numbers for the invariants."""
+def find_data(job: Job, tools: Tools, observer: Observer, connected: ConnectedServer) -> DataFound:
+    """Prepare the data, and read the numbers for the invariants.
+
+    Both read tables, some of them as a whole.
+    """
     say = observer.say
     prepared = prepare(connected, job, bulk=tools.load, watch=observer.loading, say=say)
     if prepared.report:
@@ -204,11 +220,19 @@ def _prepared(
     if not job.options.no_vacuum and (unwritten := settle(connected, workload, prepared)):
         say(unwritten)
     if workload is None or not (job.options.check or prepared.is_loaded_by_dbdyno):
-        return prepared.values, None
+        return DataFound(values=prepared.values, before=None)
     if not job.work.is_the_workloads_alone:
         say("the invariants are not checked: the run includes your own scripts")
-        return prepared.values, None
-    return prepared.values, begin_watch(connected, workload, prepared.values)
+        return DataFound(values=prepared.values, before=None)
+    before = read_before(connected, workload, prepared.values)
+    return DataFound(values=prepared.values, before=before)
+
+
+def _watch(job: Job, connected: ConnectedServer, data: DataFound) -> Watch | None:
+    workload = job.work.workload
+    if workload is None or data.before is None:
+        return None
+    return begin_watch(connected, workload, data.values, data.before)
 
 
 def _command(job: Job, server: Server) -> list[str]:

@@ -31,7 +31,7 @@ from dbdyno.run.measure import Measured, measure
 from dbdyno.run.network_delay.way import SlowWay, slow_way
 from dbdyno.run.observer import Observer, Relay
 from dbdyno.run.placement import on_cpus
-from dbdyno.run.readiness import Ready, make_ready
+from dbdyno.run.readiness import DataFound, Ready, make_ready
 from dbdyno.run.standbys.probing import ProbedStandbys, probing
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, send_server_tasks, watching
@@ -67,11 +67,17 @@ _CONCLUDE = _Phase(
 )
 
 
-def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None) -> Run:
+def run(
+    job: Job,
+    tools: Tools,
+    observer: Observer,
+    server: Server | None = None,
+    found: DataFound | None = None,
+) -> Run:
     """Run and measure; the returned recording holds the final record.
 
     A given ``server`` gets the load, whichever the job chooses, and keeps running; its settings are
-    described as usual.
+    described as usual. Its data may have been ``found`` before its caches were emptied.
     """
     if job.options.workers is None:
         tools.make_room(job.draft)
@@ -88,7 +94,9 @@ def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None
         if fleet:
             fleet.refuse(job.draft, reached.endpoint(), job.options.threads)
             tools = replace(tools, load=fleet.while_loading(tools.load))
-        ready = make_ready(job, tools, observer, connected, way=way, standbys=standbys.all)
+        ready = make_ready(
+            job, tools, observer, connected, way=way, standbys=standbys.all, found=found
+        )
         if fleet:
             ready = replace(ready, plan=fleet.shared(ready.plan, job.options.threads))
         with RunWriter(ready.record, ready.plan) as writer:

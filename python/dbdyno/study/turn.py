@@ -103,15 +103,14 @@ class Turns:
     def _measured(self, turn: Turn, point: ResolvedPoint, watch: Observer) -> RunRecord:
         """Run the point with the turn's seed, and tags by which its run can be found."""
         server = self._server.server_for(point, turn.block)
-        job = self._server.job_for(point)
         tags = ((STUDY, self._study_id), (POINT, turn.point), (BLOCK, str(turn.block)))
-        job = job.with_options(seed=turn.seed, tags=(*job.options.tags, *tags))
+        job = point.job.with_options(seed=turn.seed, tags=(*point.job.options.tags, *tags))
         if hook := point.point.hook:
             reached = nullcontext(server) if server else point.job.server.open(point.job.clients)
             with reached as known:
                 run_hook(hook, turn, known, self._hooked)
             self._hooked = turn
-        return run(job, self._tools, watch, server).record
+        return run(job, self._tools, watch, server, self._server.found).record
 
     def __enter__(self) -> Self:
         """Start nothing yet."""

@@ -6,16 +6,14 @@ it must not be affected by what ran before it.
 
 from dbdyno.model.study import StudySpec
 from dbdyno.run.connected_server import connect_to
-from dbdyno.run.data_preparation import settle
-from dbdyno.run.job import Job
 from dbdyno.run.observer import Observer
+from dbdyno.run.readiness import DataFound, find_data
 from dbdyno.run.target import New
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.study.prepared_data import PreparedData
 from dbdyno.study.resolved_point import ResolvedPoint
-from dbdyno.workloads.preparing import Prepared
 
 Key = tuple[object, ...]
 
@@ -26,6 +24,8 @@ class TurnServer:
     def __init__(self, spec: StudySpec, connections: int, tools: Tools, observer: Observer) -> None:
         self._spec = spec
         self._connections = connections
+        self._tools = tools
+        self._observer = observer
         self.data = PreparedData(tools, observer)
         self._held: PrivateServer | None = None
         self._key: Key = ()
@@ -34,10 +34,12 @@ class TurnServer:
         """How the server of this turn was prepared, in sentences."""
         self.load_s = 0.0
         """Time in which this turn loaded data."""
+        self.found: DataFound | None = None
+        """What a look at the data showed before its caches were emptied; None if the run looks."""
 
     def server_for(self, point: ResolvedPoint, block: int) -> Server | None:
         """Return a server prepared for the point; None if the point names a running one."""
-        self.notes, self.load_s = [], 0.0
+        self.notes, self.load_s, self.found = [], 0.0, None
         if point.server is None:
             return None
         key = (point.server, point.shapes, block if self._spec.restore == "each block" else 0)
@@ -46,12 +48,6 @@ class TurnServer:
             self._held, self._key = self._started(point, point.server), key
         self._held = self._with_cache(point, self._held)
         return self._held
-
-    def job_for(self, point: ResolvedPoint) -> Job:
-        """Return the point's job; without a vacuum, which would warm a cold cache again."""
-        if self._is_cold(point):
-            return point.job.with_options(no_vacuum=True)
-        return point.job
 
     def end_turn(self) -> None:
         """End the server unless the next turn may use it, too."""
@@ -86,15 +82,11 @@ class TurnServer:
                 connected.target.understood("warm the caches"),
             ):
                 self.notes.append(f"cache: {server.warm(connected.control, tables)}")
-        if not self._is_cold(point):
+        if self._spec.cache != "cold":
             return server
-        if not point.job.options.no_vacuum:
-            found = Prepared(values=dict(point.job.work.complete()), made_by="dbdyno")
-            with connect_to(server) as connected:
-                settle(connected, point.job.work.workload, found)
+        # What a run looks at and vacuums before its load would be in the caches again.
+        with connect_to(server) as connected:
+            self.found = find_data(point.job, self._tools, self._observer, connected)
         server, note = server.cooled()
         self.notes.append(f"cache: {note}")
         return server
-
-    def _is_cold(self, point: ResolvedPoint) -> bool:
-        return self._spec.cache == "cold" and point.server is not None
