@@ -509,6 +509,25 @@ def test_clients_that_meet_break_nothing_in_any_style(whole: Database, style: st
     assert {one["ok"] for one in record["checks"]} == {True}
 
 
+@pytest.mark.parametrize("style", ["statements", "procedures"])
+def test_payments_go_on_when_twelve_digits_are_full(whole: Database, style: str) -> None:
+    """As they are after some 4 million payments to a warehouse."""
+    nearly_full = {"warehouse": ("w_ytd", 9_999_690_000), "district": ("d_ytd", 9_999_960_000)}
+    words = ["-c", "2", "-t", "30", "-D", f"style={style}"]
+    for other in ("new_order", "order_status", "delivery", "stock_level"):
+        words += ["-D", f"{other}_weight=0"]
+    for table, (column, paid) in nearly_full.items():
+        whole.connection.execute(f"update {table} set {column} = {column} + {paid}")
+    _, record = command("run", "tpcc", "--target", whole.server.url, *words, *LOAD[4:])
+    reached = []
+    for table, (column, paid) in nearly_full.items():
+        reached.append(whole.one(f"select max({column}) from {table}"))
+        whole.connection.execute(f"update {table} set {column} = {column} - {paid}")
+    assert (record["transactions"]["ok"], record["failures"]) == (60, [])
+    assert min(reached) > 10**10
+    assert whole.broken() == {}
+
+
 def test_procedures_are_refused_where_none_are_written() -> None:
     with pytest.raises(DbdynoError, match="written for PostgreSQL, MariaDB and MySQL"):
         TPCC.routines(TPCC.complete({"style": "procedures"}), "oracle")

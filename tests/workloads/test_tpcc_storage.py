@@ -151,6 +151,10 @@ ALTERED = {
     "alter table item alter column i_price type decimal(9,2)": (
         r"item has other columns: i_price is decimal\(9,2\) and not decimal\(5,2\)"
     ),
+    # As versions before have made it.
+    "alter table warehouse alter column w_ytd type decimal(12,2)": (
+        r"warehouse has other columns: w_ytd is decimal\(12,2\) and not decimal\(16,2\)"
+    ),
     "drop table history": "without history",
     "alter table orders drop constraint orders_customer": (
         r"orders lacks the unique key \(o_w_id, o_d_id, o_c_id, o_id\)"
@@ -161,7 +165,10 @@ ALTERED = {
 OF_MARIADB = {
     "alter table item alter column i_price type decimal(9,2)": (
         "alter table item modify i_price decimal(9,2)"
-    )
+    ),
+    "alter table warehouse alter column w_ytd type decimal(12,2)": (
+        "alter table warehouse modify w_ytd decimal(12,2)"
+    ),
 }
 
 

@@ -47,6 +47,9 @@ DELIVERED = 2100  # of a district's first orders
 ITEMS = 100_000
 NAMED = 1000  # of a district's customers, whose last names are those of the numbers from 0 on
 LAST_NAME_A = 255
+# The definition asks for at least 12 digits, with which a warehouse would be full after 4 million
+# payments, which is a matter of hours.
+YTD = "decimal(16,2)"
 
 PARAMETERS = (
     Parameter(
@@ -105,7 +108,7 @@ def warehouse(values: Values) -> Table:
             Column("w_name", "varchar(10)", Text(6, 10), not_null=True),
             *_address("w"),
             Column("w_tax", "decimal(4,4)", Random(0, 2000), not_null=True),
-            Column("w_ytd", "decimal(12,2)", Number(300_000_00), not_null=True),
+            Column("w_ytd", YTD, Number(300_000_00), not_null=True),
         ),
         rows=_warehouses(values),
         primary_key=("w_id",),
@@ -122,7 +125,7 @@ def district(values: Values) -> Table:
             Column("d_name", "varchar(10)", Text(6, 10), not_null=True),
             *_address("d"),
             Column("d_tax", "decimal(4,4)", Random(0, 2000), not_null=True),
-            Column("d_ytd", "decimal(12,2)", Number(30_000_00), not_null=True),
+            Column("d_ytd", YTD, Number(30_000_00), not_null=True),
             Column("d_next_o_id", "int", Number(CUSTOMERS + 1), not_null=True),
         ),
         rows=DISTRICTS * _warehouses(values),
