@@ -90,7 +90,7 @@ def supplier(values: Values) -> Table:
             Column("su_nationkey", "int", one_of_all, not_null=True),
             Column("su_phone", "char(15)", Template("##-###-###-####"), not_null=True),
             Column("su_acctbal", "decimal(12,2)", Random(-999_99, 9999_99), not_null=True),
-            Column("su_comment", "varchar(100)", comment, not_null=True),
+            Column("su_comment", "varchar(100)", comment, not_null=True, is_sorted_by_bytes=True),
         ),
         rows=SUPPLIERS,
         primary_key=("su_suppkey",),
