@@ -23,7 +23,9 @@ impl Ignorable {
             |list: &str| Self::Codes(list.split(',').map(|code| code.trim().into()).collect());
         match (driver, given) {
             (Driver::Pgsql, _) => Self::Codes(IGNORABLE_POSTGRES.map(String::from).into()),
-            (Driver::Mysql, Some("all")) => Self::All,
+            (Driver::Mysql, Some(list)) if list.split(',').any(|code| code.trim() == "all") => {
+                Self::All
+            }
             (Driver::Mysql, given) => codes(given.unwrap_or("1213,1020,1205")),
         }
     }

@@ -134,6 +134,11 @@ impl Exchange {
         self.prepared.close_all_of(connection);
     }
 
+    /// All connections are gone, and what was prepared on them.
+    pub(super) fn forget_prepared(&mut self) {
+        self.prepared = PreparedStatements::default();
+    }
+
     /// The request itself, which is in flight from here on.
     pub(super) fn step(&mut self, outgoing: Outgoing) -> Step<'_> {
         self.in_flight = Some(outgoing);

@@ -87,11 +87,14 @@ impl LuaExecution {
     /// The client has the connection that the engine makes, and no other.
     fn begin_with_first_connection(&mut self) {
         self.connects = 0;
+        self.exchange.forget_prepared();
         self.connect(ConnectionId::FIRST);
     }
 
-    /// Connects to the server whose turn it is.
+    /// Connects to the server whose turn it is. The connection may have the number of one that was
+    /// collected as garbage.
     fn connect(&mut self, connection: ConnectionId) -> Step<'static> {
+        self.exchange.disconnect(connection);
         let place = connection.0 as usize;
         let server =
             server_of(self.state.source.settings.servers, self.number.into(), self.connects);

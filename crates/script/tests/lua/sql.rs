@@ -543,6 +543,19 @@ fn after_a_reconnect_or_a_lost_connection_nothing_is_left_to_replace() {
 }
 
 #[test]
+fn statements_of_connections_that_are_gone_take_no_numbers() {
+    let text = "function thread_init() con = sysbench.sql.driver():connect() \
+                  con:prepare('a') con:prepare('b') end \
+                function event() end";
+    let program = program(text);
+    let mut client = Client::new(&program, nothing);
+    for _ in 0..3 {
+        client.set_up().unwrap();
+    }
+    assert_eq!(client.requests, ["prepare 0: a", "prepare 1: b"].repeat(3));
+}
+
+#[test]
 fn an_event_that_was_given_up_does_not_stand_in_the_way() {
     let text = "function event() local con = sysbench.sql.driver():connect() \
                 con:query('a') con:query('b') con:disconnect() end";
