@@ -2,9 +2,8 @@
 
 use super::fields::Fields;
 use crate::ProtocolError;
+use crate::error::{self, SQLSTATE_BYTES};
 use dbdyno_model::{FailureClass, ServerError};
-
-const SQLSTATE_BYTES: usize = 5;
 
 /// Reads an error packet, including its first byte.
 ///
@@ -20,7 +19,7 @@ pub(super) fn read(body: &[u8]) -> Result<ServerError, ProtocolError> {
         }
         message => (None, message),
     };
-    Ok(ServerError::from_mysql(number, sqlstate.as_deref(), String::from_utf8_lossy(message)))
+    Ok(ServerError::from_mysql(number, sqlstate.as_deref(), error::message(message)))
 }
 
 /// Whether the server closes the connection after this error.

@@ -1,7 +1,7 @@
 //! Rows in COPY's binary format, for loading.
 //!
 //! A load consists of a first block with [`Block::header`], any number of blocks with rows, one
-//! with [`Block::trailer`], then the connection's `copy_done`. The loader chooses how many rows
+//! with [`Block::trailer`], then the connection's `rows_done`. The loader chooses how many rows
 //! share a block; a row never spans two.
 
 use super::encode;

@@ -2,6 +2,7 @@
 
 use super::message::Fields;
 use crate::ProtocolError;
+use crate::error::{message, sqlstate};
 use dbdyno_model::{FailureClass, ServerError};
 
 /// An error or a notice.
@@ -25,8 +26,8 @@ impl Diagnostic {
                 0 => return Ok(parsed),
                 // 'S' may be translated. 'V', which never is, follows it from 9.6 on.
                 b'S' | b'V' => parsed.severity = fields.text()?,
-                b'C' => parsed.code = fields.text()?,
-                b'M' => parsed.message = fields.text()?,
+                b'C' => parsed.code = sqlstate(fields.text_bytes()?),
+                b'M' => parsed.message = message(fields.text_bytes()?),
                 _ => {
                     fields.text_bytes()?;
                 }

@@ -5,7 +5,7 @@
 //!
 //! Inside, `login` takes a connection up to its first `ReadyForQuery`. From then on requests are
 //! written by `request` (with `encode` and `parameter`), and `exchange` processes the answers:
-//! `stage` defines which message may come next, `answer` collects one request's answer.
+//! `stage` defines which message may come next, `reply_builder` collects one request's answer.
 
 mod channel_binding;
 mod config;
