@@ -175,6 +175,7 @@ DIFFERENCES = {
     "Random numbers": "have the same distributions and another generator.",
     "A script from standard input": "is not read: name a file.",
     "A script's help": "has its columns at a fixed width, and the name of the script's file.",
+    "A query that finds no row": "counts as other, not as read, unless the script uses its result.",
     "Negative numbers": "are refused: to sysbench they are large ones, or no limit.",
     "A server that cannot be reached": "is described after FATAL: in other words.",
     "Without a test": "the usage is shown, with exit code 1.",
