@@ -1,5 +1,7 @@
 """What is booked on which event, from testimonies that are made up: in ms."""
 
+import math
+
 import pytest
 
 from dbdyno.run.bystanders import witness
@@ -52,7 +54,7 @@ def test_an_event_may_lose_what_was_acknowledged_until_there_was_a_server_again(
 ):
     both = [happened("kill-server", FIRST), happened("kill-server", SECOND)]
     seen = told(lost_ms)
-    first, second = judged(both, seen, "relaxed", 10**9)
+    first, second = judged(both, seen, 1000.0, 10**9)
     assert [first.lost, second.lost] == lost
     assert [first.lost_ms, second.lost_ms] == losses_ms
     assert (first.first_error_ms, first.first_commit_ms) == (10, 500)
@@ -63,7 +65,7 @@ def test_an_event_may_lose_what_was_acknowledged_until_there_was_a_server_again(
 
 def test_an_event_that_broke_nothing_has_lost_nothing_that_came_after_it():
     both = [happened("exec:true", FIRST), happened("kill-server", SECOND)]
-    first, second = judged(both, told([SECOND], outages_ms=[SECOND]), "relaxed", 0)
+    first, second = judged(both, told([SECOND], outages_ms=[SECOND]), 1000.0, 0)
     assert (first.first_error_ms, first.lost, second.lost, second.lost_ms) == (None, 0, 1, 15)
     assert first.acknowledged == sum(at < FIRST for at in range(0, 10**4, 5))
 
@@ -84,12 +86,18 @@ def test_a_command_is_judged_by_what_one_host_promises_if_the_same_server_answer
     servers, allowed_ms
 ):
     both = [happened("exec:ha switch", FIRST), happened("kill-server", SECOND)]
-    command, killed = judged(both, told(servers=servers), "full", 0)
+    command, killed = judged(both, told(servers=servers), 0.0, 0)
     assert command.loss_allowed_ms == allowed_ms
     assert killed.loss_allowed_ms == 0, "it is started again on its data"
 
 
 @pytest.mark.parametrize(("is_followed", "allowed_ms"), [(True, 0), (False, None)])
 def test_a_takeover_is_judged_by_whether_commits_wait_for_it(is_followed, allowed_ms):
-    (one,) = judged([happened("promote:1", FIRST, is_followed=is_followed)], told(), "full", 0)
+    (one,) = judged([happened("promote:1", FIRST, is_followed=is_followed)], told(), 0.0, 0)
+    assert one.loss_allowed_ms == allowed_ms
+
+
+@pytest.mark.parametrize(("promised_ms", "allowed_ms"), [(0.0, 0), (600.0, 600), (math.inf, None)])
+def test_a_killed_server_may_lose_what_its_settings_allow(promised_ms, allowed_ms):
+    (one,) = judged([happened("kill-server", FIRST)], told(), promised_ms, 0)
     assert one.loss_allowed_ms == allowed_ms

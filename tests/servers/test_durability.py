@@ -12,6 +12,7 @@ def test_the_durability_level_is_reported_for_every_kind() -> None:
         """\
 durability relaxed: a crash of the host may lose the last second of commits, but corrupts nothing
   MariaDB and MySQL  innodb_flush_log_at_trx_commit=2, sync_binlog=0, innodb_doublewrite=ON
+                     after a crash of the host, a binary log may end before InnoDB's log
   PostgreSQL         fsync=on, synchronous_commit=off, full_page_writes=on\
 """
     )

@@ -184,6 +184,14 @@ class Isolation(Struct, frozen=True, kw_only=True):
     """The query for level and access mode of the present transaction, in the server's words."""
 
 
+class LossWindow(Struct, frozen=True, kw_only=True):
+    """A setting, a whole number of units, and how much longer than that commits may be lost."""
+
+    setting: str
+    unit_ms: float
+    more_ms: float = 0.0
+
+
 class Database(Struct, frozen=True, kw_only=True):
     """One database, whichever way it is reached.
 
@@ -212,8 +220,13 @@ class Database(Struct, frozen=True, kw_only=True):
     lacks_modes: Mapping[QueryMode, str] = {}
     """The query modes that its protocol does not have, each with what to use instead."""
     durability: Mapping[Promise, Mapping[str, str]] = {}
-    as_durable: Mapping[str, Mapping[str, str]] = {}
-    """By setting: values that are, on one host, as durable as one of ``durability``."""
+    levels_permitted: Mapping[str, Mapping[str, Promise]] = {}
+    """By setting: the strongest level that each of its values permits on one host, in lower case,
+    and all others (``other``), if there are any."""
+    durability_limits: Mapping[Promise, str] = {}
+    """What a level does not include."""
+    loss_window: LossWindow | None = None
+    """For how long before a crash of the host ``relaxed`` may lose commits."""
     page_bytes: int = 8192
     """The default; a server may be built or initialized with another size."""
     session_bytes: int = 4 << 20

@@ -29,7 +29,7 @@ from dbdyno.analysis.workers import (
     worker_doubts,
     worker_records,
 )
-from dbdyno.databases.durability import MEANING, why_no_promise
+from dbdyno.databases.durability import meaning, why_no_promise
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
 from dbdyno.formatting import counted, milliseconds, size
@@ -190,14 +190,17 @@ class EndedRun:
 
 def broken_promises(promise: Promise | None, failovers: Sequence[FailoverRecord]) -> list[str]:
     """Return which events lost commits that the settings do not allow to be lost."""
-    promised = f"durability {promise} promises that {MEANING[promise]}" if promise else ""
-    return [
-        f"{one.event} lost {counted(one.lost or 0, 'acknowledged commit')}, of up to "
-        f"{milliseconds(one.lost_ms)} before: "
-        f"{FOLLOWED if one.event.startswith('promote:') else promised}"
-        for one in failovers
-        if loses_too_much(one)
-    ]
+    broken = []
+    for one in filter(loses_too_much, failovers):
+        promised = FOLLOWED
+        if promise and not one.event.startswith("promote:"):
+            window = milliseconds(one.loss_allowed_ms)
+            promised = f"durability {promise} promises that {meaning(promise, window)}"
+        broken.append(
+            f"{one.event} lost {counted(one.lost or 0, 'acknowledged commit')}, of up to "
+            f"{milliseconds(one.lost_ms)} before: {promised}"
+        )
+    return broken
 
 
 def full_disk(folder: Path | None) -> str:

@@ -20,6 +20,7 @@ from dbdyno.run.silence import Presence
 from dbdyno.telemetry.blocking import find_waits
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, LoadProgress, LoadReport
+from dbdyno.workloads.parameters import Values
 from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
 
 LOOK_INTERVAL_S = 10.0
@@ -72,6 +73,21 @@ def settle(connected: ConnectedServer, workload: Workload | None, prepared: Prep
     names = [table.name for table in workload.tables(prepared.values)]
     with connected.target.understood("prepare the server for the run"):
         return connected.target.settle(connected.control, names)
+
+
+def has_unlogged_tables(
+    connected: ConnectedServer, workload: Workload | None, values: Values
+) -> bool:
+    """Whether a workload has tables that the server empties after a crash.
+
+    The server is asked: those that exist need not be what the parameters would make.
+    """
+    if workload is None:
+        return False
+    names = [table.name for table in workload.tables(values)]
+    with connected.target.understood("inspect the tables"):
+        found = connected.target.find_tables(connected.control, names)
+    return any(table.unlogged for table in found.values())
 
 
 def load_summary(report: LoadReport) -> str:

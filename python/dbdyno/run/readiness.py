@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from dbdyno.databases.adapter import Parameters, ServerDescription
 from dbdyno.databases.connecting import further_urls, repeatable
-from dbdyno.databases.durability import promise_of
+from dbdyno.databases.durability import UNLOGGED_TABLES, promise_of
 from dbdyno.databases.isolation import at_level, in_force, refuse_missing_level, verified
 from dbdyno.databases.known import all_databases
 from dbdyno.errors import DbdynoError
@@ -26,7 +26,12 @@ from dbdyno.formatting import counted
 from dbdyno.model.plan import Endpoint, Plan, Statement
 from dbdyno.model.record import IsolationRecord, RunRecord
 from dbdyno.run.connected_server import ConnectedServer, refuse_too_many
-from dbdyno.run.data_preparation import load_summary, prepare, settle
+from dbdyno.run.data_preparation import (
+    has_unlogged_tables,
+    load_summary,
+    prepare,
+    settle,
+)
 from dbdyno.run.invariants import Before, Watch, begin_watch, read_before
 from dbdyno.run.job import Job
 from dbdyno.run.network_delay.way import SlowWay
@@ -117,6 +122,10 @@ def make_ready(  # noqa: PLR0913 - independent inputs
     if plan.lua is None:
         plan = with_statements_as_text(plan, tools.statements_with_variables(plan), connected, say)
     description = connected.description()
+    if has_unlogged_tables(connected, job.work.workload, values):
+        say("the workload's tables are unlogged: after a crash the server empties them")
+        durability = {**description.durability, **UNLOGGED_TABLES}
+        description = replace(description, durability=durability)
     host.look()
     record = first_record(plan, job.work.name, connected.server, description, job.options)
     command = _command(job, connected.server)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from dbdyno.databases.durability import lost_max_ms
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet.fleet import Fleet, opened as opened_fleet
 from dbdyno.home import home_folder
@@ -190,7 +191,10 @@ class _Run:
             follower.finish()
             measured.workers = shared.workers() if shared else ()
         if self.happenings is not None:
-            measured.failovers = self.happenings.records(self.ready.record.server["promise"])
+            server = self.ready.record.server
+            measured.failovers = self.happenings.records(
+                lost_max_ms(self.connected.database, server["promise"], server["durability"])
+            )
         measured.standbys = self.standbys.records(plan)
         if self.ready.watch is not None:
             self.ready.watch.reader.finish()

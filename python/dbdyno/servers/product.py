@@ -16,7 +16,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dbdyno.databases.connection import Connection
-from dbdyno.databases.durability import MEANING
+from dbdyno.databases.durability import meaning
 from dbdyno.databases.known import startable
 from dbdyno.errors import DbdynoError
 from dbdyno.model.database import Database, Promise
@@ -242,9 +242,13 @@ def settings_by_level(promise: Promise) -> list[str]:
         database = product_of(kind).database
         settings = database.durability[promise]
         text = ", ".join(f"{name}={value}" for name, value in settings.items())
+        if limit := database.durability_limits.get(promise):
+            text += f"\n{limit}"
         titles.setdefault(text, []).append(database.title)
     width = max(len(" and ".join(names)) for names in titles.values())
-    return [
-        f"durability {promise}: {MEANING[promise]}",
-        *(f"  {' and '.join(names):{width}}  {text}" for text, names in titles.items()),
-    ]
+    lines = [f"durability {promise}: {meaning(promise)}"]
+    for text, names in titles.items():
+        first, *further = text.splitlines()
+        lines.append(f"  {' and '.join(names):{width}}  {first}")
+        lines += [f"  {'':{width}}  {line}" for line in further]
+    return lines

@@ -1,18 +1,20 @@
 """Features that only MariaDB and MySQL have."""
 
+import math
 import re
 from types import SimpleNamespace
 
 import pytest
 
 from dbdyno.databases.adapter import ServerSetting
-from dbdyno.databases.durability import promise_of, why_no_promise
+from dbdyno.databases.durability import lost_max_ms, promise_of, why_no_promise
 from dbdyno.databases.mysql import maintenance
 from dbdyno.databases.mysql.column_types import word_of
 from dbdyno.databases.mysql.database import DATABASE
 from dbdyno.databases.mysql.describe import READ_ONLY, RIGHTS, refuses_writes, version_number
 from dbdyno.databases.mysql.over_mysql import ADAPTER
 from dbdyno.databases.mysql.telemetry.facts.plans import compared_columns
+from dbdyno.model.database import Promise
 from dbdyno.servers.base import Server
 
 
@@ -21,6 +23,7 @@ def test_a_server_is_described(mariadb_server: Server) -> None:
         found = ADAPTER.describe(connection)
     assert (found.product, found.encoding) == ("mariadb", "utf8mb4")
     assert found.durability["innodb_flush_log_at_trx_commit"] == "1"
+    assert found.durability["innodb_flush_log_at_timeout"] == "1"
     assert "sync_binlog" not in found.durability  # there is no such log
     size = ServerSetting("innodb_buffer_pool_size", str(64 * 2**20), "", "config")
     assert size in found.settings
@@ -80,25 +83,56 @@ def test_widths_of_integers_mean_nothing(written: str, word: str) -> None:
     [
         ({"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON"}, "full"),
         ({"innodb_flush_log_at_trx_commit": "2", "innodb_doublewrite": "on"}, "relaxed"),
-        ({"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "0"}, None),
-        ({"innodb_flush_log_at_trx_commit": "0", "innodb_doublewrite": "ON"}, None),
+        ({"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "0"}, "relaxed"),
+        ({"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "100"}, "relaxed"),
+        ({"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "1"}, "relaxed"),
+        ({"innodb_flush_log_at_trx_commit": "0", "innodb_doublewrite": "ON"}, "relaxed"),
+        ({"innodb_flush_log_at_trx_commit": "3", "innodb_doublewrite": "ON"}, "full"),
+        ({"innodb_doublewrite": "DETECT_AND_RECOVER", "sync_binlog": "1"}, "full"),
+        ({"innodb_doublewrite": "DETECT_ONLY", "sync_binlog": "1"}, "none"),
+        ({"innodb_doublewrite": "fast", "sync_binlog": "1"}, "none"),
+        ({"innodb_doublewrite": "new", "sync_binlog": "1"}, None),
+        ({"innodb_flush_log_at_trx_commit": "1", "innodb_flush_method": "O_DIRECT"}, "full"),
+        ({"innodb_flush_log_at_trx_commit": "1", "innodb_flush_method": "nosync"}, "none"),
+        ({"innodb_flush_log_at_trx_commit": "2", "innodb_flush_method": "littlesync"}, "none"),
+        ({"log_bin": "ON"}, None),
+        ({}, None),
     ],
 )
 def test_a_promise_is_read_from_the_settings(settings: dict[str, str], promise: str) -> None:
     assert promise_of(DATABASE, settings) == promise
 
 
+def test_each_level_has_the_settings_by_which_it_is_set() -> None:
+    for promise, settings in DATABASE.durability.items():
+        assert promise_of(DATABASE, settings) == promise
+
+
 def test_settings_without_a_promise_have_their_reason() -> None:
-    """MariaDB with a binary log and its defaults: the server, not each of its logs, is asked."""
     known = {"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON", "log_bin": "ON"}
-    assert why_no_promise(DATABASE, {**known, "sync_binlog": "0"}) == (
-        "innodb_flush_log_at_trx_commit=1, innodb_doublewrite=ON, sync_binlog=0 together promise "
-        "nothing; they would be durability full with sync_binlog=1; relaxed with "
-        "innodb_flush_log_at_trx_commit=2; none with innodb_flush_log_at_trx_commit=0 and "
-        "innodb_doublewrite=OFF"
+    assert why_no_promise(DATABASE, {**known, "innodb_doublewrite": "NEW"}) == (
+        "it is not known what innodb_doublewrite=NEW promises"
     )
-    assert why_no_promise(DATABASE, known) == ""  # without a binary log
+    assert why_no_promise(DATABASE, known) == ""
     assert why_no_promise(DATABASE, {}) == ""  # not told
+
+
+@pytest.mark.parametrize(
+    ("promise", "timeout", "lost_ms"),
+    [
+        ("full", "3", 0),
+        ("relaxed", "1", 2000),
+        ("relaxed", "2700", 2_701_000),
+        ("relaxed", None, 1000),
+        ("none", "1", math.inf),
+        (None, "1", math.inf),
+    ],
+)
+def test_what_may_be_lost_is_as_long_as_the_server_waits_with_a_flush(
+    promise: Promise | None, timeout: str | None, lost_ms: float
+) -> None:
+    settings = {} if timeout is None else {"innodb_flush_log_at_timeout": timeout}
+    assert lost_max_ms(DATABASE, promise, settings) == lost_ms
 
 
 def test_filling_may_take_as_long_as_it_needs(mariadb_server: Server) -> None:

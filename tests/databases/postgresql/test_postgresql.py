@@ -25,11 +25,13 @@ def test_a_server_is_described(any_server: Server) -> None:
     assert found.cache_bytes == 64 * 2**20
     assert found.database_bytes > 2**20
     assert found.durability["fsync"] == "on"
+    assert found.durability["wal_writer_delay"] == "200"
     assert found.durability.keys() == {
         "fsync",
         "synchronous_commit",
         "full_page_writes",
         "wal_level",
+        "wal_writer_delay",
         "data_checksums",
     }
     buffers = ServerSetting("shared_buffers", "8192", "8kB", "configuration file")

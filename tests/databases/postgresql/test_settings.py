@@ -1,6 +1,6 @@
 import pytest
 
-from dbdyno.databases.durability import promise_of
+from dbdyno.databases.durability import UNLOGGED_TABLES, lost_max_ms, promise_of
 from dbdyno.databases.postgresql.database import DATABASE
 from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.databases.postgresql.server.settings import (
@@ -98,3 +98,15 @@ def test_waiting_for_more_or_less_than_the_own_disk_is_as_durable_there(
 ) -> None:
     settings = {"fsync": "on", "synchronous_commit": value, "full_page_writes": "on"}
     assert promise_of(DATABASE, settings) == promise
+    assert promise_of(DATABASE, {**settings, **UNLOGGED_TABLES}) == "none"
+    assert promise_of(DATABASE, {**settings, "full_page_writes": "off"}) == "none"
+
+
+@pytest.mark.parametrize(("delay_ms", "lost_ms"), [("200", 600), ("10000", 30_000), ("", 1000)])
+def test_what_may_be_lost_is_three_delays_of_the_writer(delay_ms: str, lost_ms: float) -> None:
+    assert lost_max_ms(DATABASE, "relaxed", {"wal_writer_delay": delay_ms}) == lost_ms
+
+
+def test_each_level_has_the_settings_by_which_it_is_set() -> None:
+    for promise, settings in DATABASE.durability.items():
+        assert promise_of(DATABASE, settings) == promise

@@ -2,7 +2,7 @@
 
 from dbdyno.databases.mysql.subsystems import SUBSYSTEMS
 from dbdyno.model.counters import GlobalStatus
-from dbdyno.model.database import Database, Isolation, Terms, WaitKinds
+from dbdyno.model.database import Database, Isolation, LossWindow, Terms, WaitKinds
 
 TERMS = Terms(
     log="redo log",
@@ -75,7 +75,6 @@ DATABASE = Database(
     wait_kinds=WAIT_KINDS,
     subsystems=SUBSYSTEMS,
     isolation=ISOLATION,
-    # The binary log, if it is enabled, is as durable as the redo log.
     durability={
         "full": {
             "innodb_flush_log_at_trx_commit": "1",
@@ -93,6 +92,36 @@ DATABASE = Database(
             "innodb_doublewrite": "OFF",
         },
     },
+    levels_permitted={
+        # At 3, MariaDB flushes once more, as its version 5.5 did. At 0, the log is also written
+        # only as often as it is flushed: the same is lost with the host, and with the process.
+        "innodb_flush_log_at_trx_commit": {
+            "1": "full",
+            "3": "full",
+            "2": "relaxed",
+            "0": "relaxed",
+        },
+        # Any number but 1 leaves the end of the binary log to the kernel, for a while at least.
+        # At its start, InnoDB undoes what is prepared and not in the binary log: commits that are
+        # newer than the last flush of its own.
+        "sync_binlog": {"1": "full", "other": "relaxed"},
+        # MySQL's DETECT_ONLY recovers no torn page. MariaDB's `fast` never flushes data files.
+        "innodb_doublewrite": {
+            "on": "full",
+            "detect_and_recover": "full",
+            "off": "none",
+            "detect_only": "none",
+            "fast": "none",
+        },
+        # Those two omit flushes of the data files or all of them.
+        "innodb_flush_method": {"nosync": "none", "littlesync": "none", "other": "full"},
+    },
+    durability_limits={
+        "relaxed": "after a crash of the host, a binary log may end before InnoDB's log"
+    },
+    # MariaDB looks once a second whether so many seconds have passed, and counts whole ones
+    # (srv_sync_log_buffer_in_background): up to a second more. MySQL is punctual (log_flusher).
+    loss_window=LossWindow(setting="innodb_flush_log_at_timeout", unit_ms=1000, more_ms=1000),
     page_bytes=16384,
     session_bytes=1 << 20,
     sessions_are_threads=True,

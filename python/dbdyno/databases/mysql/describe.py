@@ -8,6 +8,7 @@ from dbdyno.databases.connection import Connection
 
 DURABILITY = (
     "innodb_flush_log_at_trx_commit",
+    "innodb_flush_log_at_timeout",
     "innodb_doublewrite",
     "innodb_flush_method",
     "log_bin",

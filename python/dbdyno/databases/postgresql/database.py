@@ -2,7 +2,7 @@
 
 from dbdyno.databases.postgresql.subsystems import SUBSYSTEMS
 from dbdyno.model.counters import PgDatabase
-from dbdyno.model.database import Database, Isolation, Terms, WaitKinds
+from dbdyno.model.database import Database, Isolation, LossWindow, Terms, WaitKinds
 
 TERMS = Terms(
     log="WAL",
@@ -94,9 +94,19 @@ DATABASE = Database(
         "relaxed": {"fsync": "on", "synchronous_commit": "off", "full_page_writes": "on"},
         "none": {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"},
     },
-    as_durable={
-        "synchronous_commit": {"local": "on", "remote_write": "on", "remote_apply": "on"},
+    levels_permitted={
+        "fsync": {"on": "full", "off": "none"},
+        # Whatever it waits for on standbys, it waits for the disk of its own host.
+        "synchronous_commit": {
+            **dict.fromkeys(("on", "local", "remote_write", "remote_apply"), "full"),
+            "off": "relaxed",
+        },
+        "full_page_writes": {"on": "full", "off": "none"},
+        "tables": {"unlogged": "none"},
     },
+    # "The maximum duration of the risk window is three times wal_writer_delay because the WAL
+    # writer is designed to favor writing whole pages at a time" (manual, Asynchronous Commit).
+    loss_window=LossWindow(setting="wal_writer_delay", unit_ms=3),
     page_bytes=8192,
     session_bytes=4 << 20,
 )

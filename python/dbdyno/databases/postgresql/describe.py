@@ -6,7 +6,14 @@ from psycopg import Connection
 
 from dbdyno.databases.adapter import ServerDescription, described, settings_as_told
 
-DURABILITY = ("fsync", "synchronous_commit", "full_page_writes", "wal_level", "data_checksums")
+DURABILITY = (
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "wal_level",
+    "wal_writer_delay",
+    "data_checksums",
+)
 
 # What telemetry may read, and the first version that has it (server_version_num).
 CAPABILITIES = {

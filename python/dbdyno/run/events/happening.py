@@ -4,6 +4,7 @@ A thread of its own waits for each instant. An event that fails, such as a serve
 start again, is recorded with its reason and never ends the run: what follows is what is measured.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,6 @@ from dbdyno.databases.connecting import driver_of, open_connection, url_of
 from dbdyno.databases.connection import Connection
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds
-from dbdyno.model.database import Promise
 from dbdyno.model.record import FailoverRecord
 from dbdyno.run.bystanders.witness import Witness
 from dbdyno.run.connected_server import ConnectedServer
@@ -63,15 +63,17 @@ class Happenings:
         if self._thread is not None:
             self._thread.join()
 
-    def records(self, promise: Promise | None) -> list[FailoverRecord]:
+    def records(self, lost_max_ms: float) -> list[FailoverRecord]:
         """Return what the witness saw of each event that has happened.
 
-        ``promise`` is the durability level of the server; None if it has none.
+        ``lost_max_ms`` is what the server's settings allow a crash to lose; infinite if they
+        promise nothing.
         """
         self.end()
         if isinstance(self.server, ExistingServer) and self.server.further:
-            promise = None  # what was acknowledged may be on another one
-        return judged(self._happened, self._witness.testimony(), promise, self._measured_from_ns)
+            lost_max_ms = math.inf  # what was acknowledged may be on another one
+        seen = self._witness.testimony()
+        return judged(self._happened, seen, lost_max_ms, self._measured_from_ns)
 
     def _make_happen(self) -> None:
         for event in self._events:

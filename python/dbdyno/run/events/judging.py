@@ -5,8 +5,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbdyno.databases.durability import LOST_MAX_MS
-from dbdyno.model.database import Promise
 from dbdyno.model.record import FailoverRecord
 from dbdyno.run.bystanders.witness import Testimony
 from dbdyno.run.events.planned import PlannedEvent
@@ -25,11 +23,12 @@ class Happened:
 
 
 def judged(
-    happened: Sequence[Happened], seen: Testimony, promise: Promise | None, measured_from_ns: int
+    happened: Sequence[Happened], seen: Testimony, lost_max_ms: float, measured_from_ns: int
 ) -> list[FailoverRecord]:
     """Return the record of each event; ``happened`` is in order.
 
-    ``promise`` is the durability level of the server; None if it has none.
+    ``lost_max_ms`` is what the server's settings allow a crash to lose; infinite if they promise
+    nothing.
     """
     nexts_ns = [*(one.begin_ns for one in happened[1:]), math.inf]
     since_ns = 0.0
@@ -46,7 +45,9 @@ def judged(
         # Of what is missing after the last event there is no other that could have lost it.
         lost_until_ns = until_ns if next_ns < math.inf else math.inf
         lost_ns = seen.lost_ns and _within(seen.lost_ns, since_ns, lost_until_ns)
-        allowed_ms = _allowed_ms(one, promise, is_same=seen.is_of_one_server(one.begin_ns, next_ns))
+        allowed_ms = _allowed_ms(
+            one, lost_max_ms, is_same=seen.is_of_one_server(one.begin_ns, next_ns)
+        )
         records.append(
             FailoverRecord(
                 event=one.event.name,
@@ -65,7 +66,7 @@ def judged(
     return records
 
 
-def _allowed_ms(one: Happened, promise: Promise | None, *, is_same: bool) -> float:
+def _allowed_ms(one: Happened, lost_max_ms: float, *, is_same: bool) -> float:
     """Return for how long before an event commits may be lost; infinite if nothing is promised.
 
     A durability level is about one host: what another one has, its standbys decide. Only of a
@@ -73,9 +74,9 @@ def _allowed_ms(one: Happened, promise: Promise | None, *, is_same: bool) -> flo
     """
     if one.event.action == "promote":
         return 0.0 if one.is_followed else math.inf
-    if promise is None or (one.event.action == "exec" and not is_same):
+    if one.event.action == "exec" and not is_same:
         return math.inf
-    return LOST_MAX_MS[promise]
+    return lost_max_ms
 
 
 def _within(instants_ns: Sequence[int], begin_ns: float, end_ns: float) -> Sequence[int]:
