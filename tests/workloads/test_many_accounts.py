@@ -14,8 +14,8 @@ from dbdyno.databases.adapter import Adapter
 from dbdyno.databases.adapters import native_adapter
 from dbdyno.databases.connection import Connection
 from dbdyno.servers.base import Server
+from dbdyno.workloads import rows_read
 from dbdyno.workloads.invariants import Committed, Snapshot, violations
-from dbdyno.workloads.pgbench import laws as pgbench_laws
 from dbdyno.workloads.registry import find_workload
 from tests.support.ended import ENDED, assert_sound
 
@@ -41,8 +41,8 @@ def server(request: pytest.FixtureRequest, new_database: Callable[[Server], Serv
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    monkeypatch.setattr(pgbench_laws, "ACCOUNTS_ADDED_UP_MAX", 99_999)
-    monkeypatch.setattr(pgbench_laws, "ACCOUNTS_OF_STRETCH", 100)
+    monkeypatch.setattr(rows_read, "ROWS_READ_MAX", 99_999)
+    monkeypatch.setattr(rows_read, "ROWS_OF_STRETCH", 100)
 
 
 def test_a_run_checks_some_accounts_and_reports_which(

@@ -212,7 +212,7 @@ class Watch:
     def _read(self, server: Server) -> tuple[Snapshot, list[CheckRecord]]:
         workload, conditions = self.workload, self.workload.conditions_after(self.values)
         with connect_to(server) as again, again.target.understood("check invariants"):
-            after = workload.snapshot(again.target, again.control, self.values)
+            after = workload.snapshot(again.target, again.control, self.values, self.before)
             return after, workload.check_conditions(again.target, again.control, conditions)
 
 

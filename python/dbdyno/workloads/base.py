@@ -25,6 +25,7 @@ from dbdyno.workloads.invariants import (
     verify,
 )
 from dbdyno.workloads.parameters import Drawn, Parameter, Value, Values, read_all, with_defaults
+from dbdyno.workloads.rows_read import are_all_read
 
 Question: TypeAlias = Literal[
     "How many look-ups, updates and inserts a second, one statement each?",
@@ -95,6 +96,11 @@ def defers_nothing(_values: Values) -> int:
     return 0
 
 
+def stay_as_large(_values: Values) -> Mapping[str, str]:
+    """Return that runs do not add to the rows that a measure reads without end."""
+    return {}
+
+
 def finds_each_key(_values: Values) -> float:
     """Return that no lookup may find nothing: scripts draw only keys whose rows stay."""
     return 0.0
@@ -129,11 +135,13 @@ class Workload:
     ``data`` names the family of tables: workloads that share it run on each other's data.
     ``other_maker`` is a tool whose tables are used like our own; other tables that merely have a
     workload's names and columns may be somebody's data. ``other_tools`` are those whose tables are
-    no use, and are named when they are there. ``scale_name`` is the parameter for the
-    amount of data. ``measures`` are queries that return one number each. ``laws`` apply to their
-    changes in a run of this workload alone; ``balances`` apply from loading on, whichever workload
-    of the family has run. ``routines`` returns the statements that create, in a target's dialect,
-    the procedures which scripts call; they replace older ones. ``conditions`` hold for the data
+    no use, and are named when they are there. ``scale_name`` is the parameter for the amount of
+    data. ``measures`` are queries that return one number each. ``grown`` are, for measures of
+    tables that runs add to, queries of at most how many rows they read: of too many, a run reads
+    none. ``laws`` apply to changes of measures in a run of this workload alone; ``balances`` apply
+    from loading on, whichever workload of the family has run. ``routines`` returns the
+    statements that create, in a target's dialect, the procedures which scripts call; they replace
+    older ones. ``conditions`` hold for the data
     itself, at every instant; if ``reads_all_conditions`` a run reads the cheap ones each minute and
     all of them when it has ended, otherwise only the cheap ones when it has ended. ``metrics`` are
     numbers that the workload is known for, and ``demands`` are what runs are audited for.
@@ -160,6 +168,7 @@ class Workload:
     measures: Callable[[Values], Mapping[str, str]]
     laws: Callable[[Values], tuple[Law, ...]]
     balances: tuple[Law, ...]
+    grown: Callable[[Values], Mapping[str, str]] = stay_as_large
     routines: Callable[[Values, str], tuple[str, ...]] = calls_none
     conditions: tuple[Condition, ...] = ()
     reads_all_conditions: Callable[[Values], bool] = are_all_cheap
@@ -189,22 +198,26 @@ class Workload:
         """Return what is drawn when data is loaded with this seed."""
         return {one.name: one.draw(seed) for one in self.drawn}
 
-    def snapshot(self, target: Adapter, connection: Connection, values: Values) -> Snapshot:
-        """Return the current numbers that the laws of a run need."""
-        return self._read_measures(target, connection, values, self.laws(values))
-
-    def _read_measures(
-        self, target: Adapter, connection: Connection, values: Values, laws: tuple[Law, ...]
+    def snapshot(
+        self,
+        target: Adapter,
+        connection: Connection,
+        values: Values,
+        before: Snapshot | None = None,
     ) -> Snapshot:
-        """Read only the needed numbers, in one snapshot: a measure may read a whole table."""
-        needed = {name for law in laws for name in law.about()}
+        """Return the current numbers that the laws of a run need, read in one snapshot.
+
+        Those of tables that have become too large are left out. After a run they are those of
+        ``before``: what is added to them costs no more to read than it cost to write.
+        """
+        names = _about(self.laws(values))
         with target.one_instant(connection):
-            return {
-                # Some drivers give a sum of decimals as text.
-                name: int(Decimal(str(connection.execute(query).fetchone()[0])))
-                for name, query in self.measures(values).items()
-                if name in needed
-            }
+            if before is None:
+                grown = _read(connection, self.grown(values), names)
+                names -= {name for name, rows in grown.items() if not are_all_read(rows)}
+            else:
+                names &= before.keys()
+            return _read(connection, self.measures(values), names)
 
     def verify(
         self,
@@ -214,11 +227,13 @@ class Workload:
         committed: Mapping[str, Committed],
     ) -> list[Violation]:
         """Return the laws that a run broke. ``committed`` is by script name."""
-        return verify(self.laws(values), before, after, committed)
+        laws = (law for law in self.laws(values) if before.keys() >= set(law.about()))
+        return verify(tuple(laws), before, after, committed)
 
     def check(self, target: Adapter, connection: Connection, values: Values) -> list[LawCheck]:
         """Compare the current data with data just loaded, law by law."""
-        now = self._read_measures(target, connection, values, self.balances)
+        with target.one_instant(connection):
+            now = _read(connection, self.measures(values), _about(self.balances))
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)
         return check_each(self.balances, loaded, now)
 
@@ -245,3 +260,17 @@ class Workload:
         counts = {f"rows of {table.name}": table.rows for table in self.tables(values)}
         measured = self.measures(values)
         return {name: rows for name, rows in counts.items() if name in measured}
+
+
+def _about(laws: tuple[Law, ...]) -> set[str]:
+    return {name for law in laws for name in law.about()}
+
+
+def _read(connection: Connection, queries: Mapping[str, str], names: set[str]) -> Snapshot:
+    """Read only these numbers: a query may read a whole table."""
+    return {
+        # Some drivers give a sum of decimals as text.
+        name: int(Decimal(str(connection.execute(query).fetchone()[0])))
+        for name, query in queries.items()
+        if name in names
+    }

@@ -4,6 +4,8 @@ sysbench gives each thread a table of its own; here ``tables`` is their number. 
 the rows, so that a run continues where the last one ended.
 """
 
+from collections.abc import Callable
+
 from dbdyno.databases.schema import Column, Table
 from dbdyno.model.generators import Sequence
 from dbdyno.model.plan import Script
@@ -42,9 +44,14 @@ def _scripts(values: Values, _sql_dialect: str) -> list[Script]:
     return [Script(name=NAME, text=text_on(":table", group, int(values["tables"])))]
 
 
-def _measures(values: Values) -> dict[str, str]:
-    parts = (f"(select count(*) from {table.name})" for table in _tables(values))
-    return {ROWS: f"select {' + '.join(parts)}"}
+def _rows(counted: str) -> Callable[[Values], dict[str, str]]:
+    """Return the measure of the rows of all tables, counted by this expression."""
+
+    def measures(values: Values) -> dict[str, str]:
+        parts = (f"(select {counted} from {table.name})" for table in _tables(values))
+        return {ROWS: f"select {' + '.join(parts)}"}
+
+    return measures
 
 
 WORKLOAD = Workload(
@@ -55,7 +62,8 @@ WORKLOAD = Workload(
     data=NAME,
     tables=_tables,
     scripts=_scripts,
-    measures=_measures,
+    measures=_rows("count(*)"),
+    grown=_rows("coalesce(max(id), 0)"),  # which reads no row
     laws=lambda values: (OnePerTransaction(ROWS, NAME, int(values["rows_per_insert"])),),
     balances=(),
     variables=lambda values, _clients, _seed: {"tables": values["tables"], "k": 0},

@@ -1,10 +1,11 @@
 """The tables ``sbtest1``, ``sbtest2`` …, as in sysbench: each tool runs on the other's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from dbdyno.databases.schema import Column, Index, Table
 from dbdyno.model.generators import Random, Sequence, Template
 from dbdyno.model.plan import Scalar
+from dbdyno.workloads import rows_read
 from dbdyno.workloads.base import OtherMaker
 from dbdyno.workloads.parameters import Parameter, Values
 
@@ -13,7 +14,7 @@ GROUP = "#" * 11
 C_PATTERN = "-".join([GROUP] * 10)
 PAD_PATTERN = "-".join([GROUP] * 5)
 ROWS = "rows"
-SUM_OF_K = "sum of k"
+"""The measure of all rows; that of those that a run reads is :func:`rows_seen`."""
 
 # IDs are numbered from 1 without gaps, so that the largest is the number of rows.
 SYSBENCH = OtherMaker(name="sysbench", scale_query="select coalesce(max(id), 0) from sbtest1")
@@ -68,13 +69,48 @@ def tables(values: Values) -> tuple[Table, ...]:
     )
 
 
+def are_all_read(values: Values) -> bool:
+    """Whether a run reads the rows of all tables, and not only stretches of them."""
+    return rows_read.are_all_read(int(values["tables"]) * int(values["table_size"]))
+
+
+def rows_seen(values: Values) -> str:
+    """Return the measure of the number of the rows that a run reads."""
+    return f"{ROWS}{_some(values)}"
+
+
+def sum_of_k_seen(values: Values) -> str:
+    """Return the measure of the sum of ``k`` of the rows that a run reads."""
+    return f"sum of k{_some(values)}"
+
+
+def _some(values: Values) -> str:
+    return "" if are_all_read(values) else f" of {rows_read.rows_of_stretches()} ids"
+
+
 def measures(values: Values) -> Mapping[str, str]:
-    """Return the measures, over all tables together."""
-    return {ROWS: _over_all("count(*)", values), SUM_OF_K: _over_all("coalesce(sum(k), 0)", values)}
+    """Return the measures, over all tables together: of all rows, or of those that are read."""
+    whole = tuple(table.name for table in tables(values))
+    seen = whole if are_all_read(values) else _stretches(values)
+    return {
+        ROWS: _over_all("count(*)", whole),
+        rows_seen(values): _over_all("count(*)", seen),
+        sum_of_k_seen(values): _over_all("coalesce(sum(k), 0)", seen),
+    }
 
 
-def _over_all(expression: str, values: Values) -> str:
-    parts = (f"(select {expression} from {table.name})" for table in tables(values))
+def _stretches(values: Values) -> tuple[str, ...]:
+    """Return stretches from the beginning of the first table to the end of the last."""
+    tables = int(values["tables"])
+    conditions = rows_read.stretches("id", int(values["table_size"]))
+    return tuple(
+        f"sbtest{1 + number * tables // len(conditions)} where {condition}"
+        for number, condition in enumerate(conditions)
+    )
+
+
+def _over_all(expression: str, places: Iterable[str]) -> str:
+    parts = (f"(select {expression} from {place})" for place in places)
     return f"select {' + '.join(parts)}"
 
 

@@ -1,20 +1,16 @@
 """What must hold for pgbench's tables, and which numbers a run reads before and after for it.
 
-Accounts are most of the data: if there are many, a run reads samples of consecutive accounts spread
-over the table, and compares them with the history of the same accounts. Adding up a hundred million
-takes longer than many a run, and would warm every cache before it. The other tables are read
-completely; ``check`` reads everything.
+Accounts are most of the data: if there are many, a run reads stretches of them, and compares them
+with the history of the same accounts. The other tables are read completely; ``check`` reads
+everything.
 """
 
 from msgspec import Struct
 
+from dbdyno.workloads import rows_read
 from dbdyno.workloads.invariants import Law, SameChange, Unchanged
 from dbdyno.workloads.parameters import Values
 from dbdyno.workloads.pgbench.data import ACCOUNTS_PER_BRANCH
-
-ACCOUNTS_ADDED_UP_MAX = 10_000_000
-STRETCHES = 10
-ACCOUNTS_OF_STRETCH = 10_000
 
 _WHOLE = {
     "sum of abalance": "select coalesce(sum(abalance), 0) from pgbench_accounts",
@@ -47,24 +43,19 @@ _ALL = Accounts("sum of abalance", "sum of delta", "rows of pgbench_accounts")
 
 
 def accounts_seen(values: Values) -> Accounts:
-    """Return the measures of all accounts, or of the samples."""
-    if _count(values) <= ACCOUNTS_ADDED_UP_MAX:
+    """Return the measures of all accounts, or of the stretches."""
+    if rows_read.are_all_read(_count(values)):
         return _ALL
-    some = f"{STRETCHES * ACCOUNTS_OF_STRETCH} accounts"
+    some = f"{rows_read.rows_of_stretches()} accounts"
     return Accounts(f"sum of abalance of {some}", f"sum of delta of {some}", f"rows of {some}")
 
 
 def measures(values: Values) -> dict[str, str]:
-    """Return the measures of whole tables and, if there are many accounts, of the samples."""
+    """Return the measures of whole tables and, if there are many accounts, of the stretches."""
     seen = accounts_seen(values)
     if seen == _ALL:
         return _WHOLE
-    # From the beginning of the table to its end.
-    step = (_count(values) - ACCOUNTS_OF_STRETCH) // (STRETCHES - 1)
-    firsts = [1 + number * step for number in range(STRETCHES)]
-    stretches = " or ".join(
-        f"aid between {first} and {first + ACCOUNTS_OF_STRETCH - 1}" for first in firsts
-    )
+    stretches = " or ".join(rows_read.stretches("aid", _count(values)))
     return _WHOLE | {
         seen.abalance: f"{_WHOLE[_ALL.abalance]} where {stretches}",
         seen.delta: f"{_WHOLE[_ALL.delta]} where {stretches}",
