@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from dbdyno.databases.adapter import ServerSetting
+from dbdyno.databases.connecting import open_connection
 from dbdyno.databases.durability import lost_max_ms, promise_of, why_no_promise
 from dbdyno.databases.mysql import maintenance
 from dbdyno.databases.mysql.column_types import word_of
@@ -53,7 +54,7 @@ def test_read_only_is_a_word_since_mariadb_12(word: str, reason: str | None) -> 
     answers = {
         "select version()": [(version,)],
         READ_ONLY.format(variable="tx_read_only"): [(version, word, 0)],
-        RIGHTS: [("USAGE",)],
+        RIGHTS: [("GRANT USAGE ON *.* TO `reader`@`%`",)],
     }
 
     def execute(query: str) -> SimpleNamespace:
@@ -61,6 +62,59 @@ def test_read_only_is_a_word_since_mariadb_12(word: str, reason: str | None) -> 
         return SimpleNamespace(fetchone=lambda: rows[0], fetchall=lambda: rows)
 
     assert refuses_writes(SimpleNamespace(execute=execute)) == (reason or "")
+
+
+def test_only_rights_of_this_user_and_its_roles_count(mariadb_server: Server) -> None:
+    """This one may read those of all others, such as root; a role's may be those of another."""
+    read_only = "read_only is on: it may be a replica"
+    with mariadb_server.connect() as control:
+        control.execute("create user 'o''d@d' identified by 'x'")
+        control.execute("create role inner_role")
+        control.execute("create role outer_role")
+        try:
+            control.execute("grant all on *.* to 'o''d@d'")
+            control.execute("revoke super, read_only admin on *.* from 'o''d@d'")
+            control.execute("grant read_only admin on *.* to inner_role")
+            control.execute("grant inner_role to outer_role")
+            control.execute("grant outer_role to 'o''d@d'")
+            control.execute("set global read_only = on")
+            assert refuses_writes(control) == ""
+            own = mariadb_server.conninfo.replace("root@", "o%27d%40d:x@")
+            with open_connection(own) as connection:
+                assert refuses_writes(connection) == read_only
+                connection.execute("set role outer_role")
+                assert refuses_writes(connection) == ""
+        finally:
+            control.execute("set global read_only = off")
+            control.execute("drop user 'o''d@d'")
+            control.execute("drop role inner_role, outer_role")
+
+
+@pytest.mark.parametrize(
+    ("grant", "reason"),
+    [
+        ("GRANT ALL PRIVILEGES ON *.* TO `root`@`%` WITH GRANT OPTION", ""),
+        ("GRANT SELECT, SUPER ON *.* TO `a`@`%`", ""),
+        ("GRANT AUDIT_ADMIN,CONNECTION_ADMIN,ROLE_ADMIN ON *.* TO `a`@`%`", ""),
+        ("GRANT AUDIT_ADMIN,ROLE_ADMIN ON *.* TO `a`@`%`", "read_only is on: it may be a replica"),
+        ("GRANT ALL PRIVILEGES ON `d`.* TO `a`@`%`", "read_only is on: it may be a replica"),
+        ("GRANT `SUPER`@`%` TO `a`@`%`", "read_only is on: it may be a replica"),
+    ],
+)
+def test_the_grants_of_mysql_are_read(grant: str, reason: str) -> None:
+    """As MySQL writes them: dynamic rights in a row of their own, without spaces."""
+    answers = {
+        "select version()": [("8.4.0",)],
+        READ_ONLY.format(variable="transaction_read_only"): [("8.4.0", 1, 0)],
+        RIGHTS: [("GRANT USAGE ON *.* TO `a`@`%`",), (grant,)],
+        "select @@global.super_read_only": [(0,)],
+    }
+
+    def execute(query: str) -> SimpleNamespace:
+        rows = answers[query]
+        return SimpleNamespace(fetchone=lambda: rows[0], fetchall=lambda: rows)
+
+    assert refuses_writes(SimpleNamespace(execute=execute)) == reason
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,10 @@ MYSQL_SETTINGS = """
 
 
 READ_ONLY = "select version(), @@global.read_only, @@session.{variable}"
-RIGHTS = "select privilege_type from information_schema.user_privileges"
+# Of this user and the roles that are active, each account's in rows of its own; the view
+# user_privileges would be of all accounts, for who may read them, and of no role.
+RIGHTS = "show grants"
+GLOBAL_RIGHTS = re.compile(r"GRANT (.+) ON \*\.\* TO ")
 
 
 def refuses_writes(connection: Connection) -> str:
@@ -61,13 +64,20 @@ def refuses_writes(connection: Connection) -> str:
         return ""
     if read_only == NO_ADMIN:
         return f"read_only is {NO_ADMIN}: it may be a replica"
-    writers = {"READ_ONLY ADMIN", "READ ONLY ADMIN", "CONNECTION_ADMIN"}
+    writers = {"ALL PRIVILEGES", "READ_ONLY ADMIN", "READ ONLY ADMIN", "CONNECTION_ADMIN"}
     if not is_mariadb or version_number(version) < 101100:
         writers.add("SUPER")
-    rights = {right for (right,) in connection.execute(RIGHTS).fetchall()}
+    rights = _global_rights(connection)
     if not is_mariadb and connection.execute("select @@global.super_read_only").fetchone()[0]:
         return "super_read_only is on: it may be a replica"
     return "" if writers & rights else "read_only is on: it may be a replica"
+
+
+def _global_rights(connection: Connection) -> set[str]:
+    """Return the rights on everything that this session has, in the server's words."""
+    grants = [grant for (grant,) in connection.execute(RIGHTS).fetchall()]
+    found = filter(None, map(GLOBAL_RIGHTS.match, grants))
+    return {right.strip() for grant in found for right in grant[1].split(",")}
 
 
 def describe(connection: Connection) -> ServerDescription:
