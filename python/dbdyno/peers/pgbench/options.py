@@ -304,8 +304,8 @@ OPTIONS = (
         read=_one_of("invalid query mode (-M):", "simple", "extended", "prepared"),
         **_RUN,
         differs="A variable that is NULL is bound as NULL, and not as the text NULL; where the "
-        "server takes no parameter, the value is written into the statement. \\gset and \\aset of a "
-        "NULL make the variable NULL, and not the empty text.",
+        "server takes no parameter, the value is written into the statement. \\gset and \\aset "
+        "of a NULL make the variable NULL, and not the empty text.",
     ),
     _option(
         "-P --progress=NUM",
