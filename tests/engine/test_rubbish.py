@@ -4,13 +4,16 @@ import random
 import socket
 import struct
 import time
+from collections.abc import Callable
 
 import pytest
 
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.model.frame import Outage
 from dbdyno.model.plan import Tls
+from tests.engine.postgres import Postgres
 from tests.engine.proxies import closed_door, forward_to, listening, listening_tcp
-from tests.engine.running import SECOND, plan_for
+from tests.engine.running import SECOND, EngineRun, plan_for
 
 AUTHENTICATED = b"R" + struct.pack(">II", 8, 0)
 READY = b"Z" + struct.pack(">I", 5) + b"I"
@@ -120,20 +123,52 @@ def test_a_door_that_stays_closed(local, tmp_path, in_time, io):
     assert "temporarily unavailable" in failed.message
 
 
-@pytest.mark.parametrize("tail", [b"\xff" * 100, b"D\x00\x00\x00\x04", b"T\x7f\xff\xff\xff"])
-def test_in_the_middle_of_a_run(local, tmp_path, checked, io, tail):
-    """Occasionally the server's messages end in garbage: those clients fail and reconnect."""
+def spoiling(tail: bytes) -> Callable[[bytes], bytes]:
+    """Return what occasionally appends ``tail`` to a server's answer, but to nothing of a login."""
     chance = random.Random(1)
 
     def spoil(data: bytes) -> bytes:
-        is_answer = len(data) < 200  # the login's messages are longer
+        # The answer to the request for encryption is one byte; the login's messages are longer.
+        is_answer = 1 < len(data) < 200
         return data + tail if is_answer and chance.random() < 0.02 else data
 
-    with listening(tmp_path / "s", forward_to(local.socket_path, spoil)) as address:
-        endpoint = local.endpoint(address=address)
-        plan = plan_for(endpoint, "select 1;", query_mode="simple", io=io, clients=4, seconds=1)
-        result = checked(plan)
+    return spoil
+
+
+def assert_survived(result: EngineRun) -> None:
+    """Assert that some clients have failed and reconnected, and that the run went on to its end."""
     assert result.done.end == "complete"
     assert result.counters.ok > 20
     assert result.all(Outage)
     assert {each.failure_class for each in result.done.failures} <= {"protocol", "connection"}
+
+
+@pytest.mark.parametrize("tail", [b"\xff" * 100, b"D\x00\x00\x00\x04", b"T\x7f\xff\xff\xff"])
+def test_in_the_middle_of_a_run(local, tmp_path, checked, io, tail):
+    with listening(tmp_path / "s", forward_to(local.socket_path, spoiling(tail))) as address:
+        endpoint = local.endpoint(address=address)
+        plan = plan_for(endpoint, "select 1;", query_mode="simple", io=io, clients=4, seconds=1)
+        assert_survived(checked(plan))
+
+
+@pytest.fixture(scope="module")
+def encrypting(certificates):
+    server = Postgres(local_binaries()[0].folder, listen_addresses="127.0.0.1")
+    server.encrypt(certificates, "server")
+    yield server
+    server.remove()
+
+
+UNKNOWN_RECORD = b"\xff" * 100
+UNDECIPHERABLE_RECORD = b"\x17\x03\x03" + struct.pack(">H", 40) + bytes(40)
+
+
+@pytest.mark.parametrize("tail", [UNKNOWN_RECORD, UNDECIPHERABLE_RECORD])
+def test_in_the_middle_of_an_encrypted_run(encrypting, checked, io, tail):
+    """The rubbish is outside the encryption, which then ends the session by itself."""
+    with listening_tcp(forward_to(encrypting.port, spoiling(tail))) as address:
+        endpoint = encrypting.endpoint(address=address, tls=Tls(mode="require"))
+        plan = plan_for(endpoint, "select 1;", query_mode="simple", io=io, clients=4, seconds=1)
+        result = checked(plan)
+    assert_survived(result)
+    assert all("TLS: " in each.message for each in result.done.failures)

@@ -155,9 +155,11 @@ impl Channel {
         self.opened.read(space).expect("reading from memory does not fail")
     }
 
-    /// Encrypts `plain`, and appends all that is to be sent to `out`.
+    /// Encrypts `plain`, and appends all that is to be sent to `out`. A session that has failed
+    /// encrypts nothing: what is left to be sent then is the alert that tells the server why.
     pub(crate) fn seal(&mut self, out: &mut Vec<u8>) {
-        self.session.writer().write_all(&self.plain).expect("the session's buffer has no limit");
+        // Its buffer has no limit, so this fails only with the error that `received` has returned.
+        let _ = self.session.writer().write_all(&self.plain);
         self.plain.clear();
         while self.session.wants_write() {
             self.session.write_tls(out).expect("writing to memory does not fail");
