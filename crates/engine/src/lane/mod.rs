@@ -155,7 +155,9 @@ impl<I: Io> Lane<I> {
     fn flush(&mut self, slot: usize) {
         let Some(link) = self.links.get(slot) else { return };
         link.is_to_be_flushed = false;
-        link.seal();
+        if let Err(error) = link.seal() {
+            return self.lost(slot, &error);
+        }
         let waiting = link.out.len();
         let flushed = self.io.flush(slot, link);
         self.bytes_sent += (waiting - link.out.len()) as u64;

@@ -108,7 +108,7 @@ impl BlockingLink {
     }
 
     fn send_all(&mut self) -> Result<(), ServerError> {
-        self.link.seal();
+        self.link.seal()?;
         let mut sent = 0;
         while sent < self.link.out.len() {
             match send(&self.link.socket, &self.link.out[sent..], SendFlags::NOSIGNAL) {

@@ -359,9 +359,10 @@ impl Link {
 
     /// Encrypts what is to be encrypted, so that `out` holds all that is to be sent.
     #[inline]
-    pub(crate) fn seal(&mut self) {
-        if let Some(channel) = &mut self.channel {
-            channel.seal(&mut self.out);
+    pub(crate) fn seal(&mut self) -> Result<(), ServerError> {
+        match &mut self.channel {
+            Some(channel) => channel.seal(&mut self.out),
+            None => Ok(()),
         }
     }
 

@@ -1,11 +1,15 @@
 //! Encryption between the socket and the wire, with the meaning of libpq's `sslmode`.
 
+mod key_use;
+#[cfg(test)]
+mod tests;
+
 use crate::EngineError;
 use crate::error::tls_hint;
 use dbdyno_model::{Address, Endpoint, ServerError, Tls, TlsMode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
@@ -37,7 +41,7 @@ impl Encryption {
     }
 
     fn to_host(host: &str, tls: &Tls) -> Result<Self, EngineError> {
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(key_use::provider());
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| bad_tls(&error.to_string()))?
@@ -67,6 +71,7 @@ impl Encryption {
             inbox: vec![0; INBOX_BYTES],
             opened: VecDeque::new(),
             plain: Vec::new(),
+            blocks_left: u64::MAX,
         })
     }
 }
@@ -81,6 +86,14 @@ fn failed(error: &Error) -> ServerError {
 
 fn broken(error: &io::Error) -> ServerError {
     ServerError::connection_lost(format!("TLS: {error}"))
+}
+
+/// A loss of our own making, which is not to be taken for one of the server's.
+fn key_exhausted() -> ServerError {
+    refused(
+        "TLS: dbdyno gave the connection up, since it has sent as much as one key may encrypt with \
+         AES-GCM: TLS 1.2 cannot renew it, and TLS 1.3 can",
+    )
 }
 
 /// The two sides do not agree on encryption.
@@ -125,6 +138,8 @@ pub(crate) struct Channel {
     opened: VecDeque<u8>,
     /// Bytes to be encrypted.
     pub(crate) plain: Vec<u8>,
+    /// How much the session's key may still encrypt, once the handshake is over.
+    blocks_left: u64,
 }
 
 impl Channel {
@@ -135,6 +150,7 @@ impl Channel {
 
     /// This many bytes were received.
     pub(crate) fn received(&mut self, count: usize) -> Result<(), ServerError> {
+        let was_handshaking = self.is_handshaking();
         let mut bytes = &self.inbox[..count];
         while !bytes.is_empty() {
             if self.session.read_tls(&mut bytes).map_err(|error| broken(&error))? == 0 {
@@ -144,6 +160,10 @@ impl Channel {
             // A session that holds more than a record's worth of plain text accepts no more.
             let mut opened = self.session.reader().take(state.plaintext_bytes_to_read() as u64);
             io::copy(&mut opened, &mut self.opened).map_err(|error| broken(&error))?;
+        }
+        if was_handshaking && !self.is_handshaking() {
+            let suite = self.session.negotiated_cipher_suite();
+            self.blocks_left = suite.map_or(u64::MAX, key_use::blocks_max);
         }
         Ok(())
     }
@@ -159,13 +179,20 @@ impl Channel {
 
     /// Encrypts `plain`, and appends all that is to be sent to `out`. A session that has failed
     /// encrypts nothing: what is left to be sent then is the alert that tells the server why.
-    pub(crate) fn seal(&mut self, out: &mut Vec<u8>) {
-        // Its buffer has no limit, so this fails only with the error that `received` has returned.
-        let _ = self.session.writer().write_all(&self.plain);
+    ///
+    /// Fails, and drops `plain`, when the session's key must not encrypt that much any more.
+    pub(crate) fn seal(&mut self, out: &mut Vec<u8>) -> Result<(), ServerError> {
+        let left = self.blocks_left.checked_sub(key_use::blocks(self.plain.len()));
+        if let Some(left) = left {
+            self.blocks_left = left;
+            // Its buffer has no limit, so this fails only with the error that `received` returned.
+            let _ = self.session.writer().write_all(&self.plain);
+        }
         self.plain.clear();
         while self.session.wants_write() {
             self.session.write_tls(out).expect("writing to memory does not fail");
         }
+        left.map(|_| ()).ok_or_else(key_exhausted)
     }
 
     /// The server's own certificate.
@@ -283,97 +310,5 @@ impl Verifier {
             rustls::client::verify_server_name(&parsed, name)?;
         }
         Ok(ServerCertVerified::assertion())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Channel, Encryption};
-    use dbdyno_model::{Tls, TlsMode};
-    use rustls::crypto::ring;
-    use rustls::pki_types::pem::PemObject;
-    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    use rustls::version::{TLS12, TLS13};
-    use rustls::{HandshakeKind, ServerConfig, ServerConnection, SupportedProtocolVersion};
-    use std::process::Command;
-    use std::sync::Arc;
-
-    fn encryption() -> Encryption {
-        let (root_certificates, certificate, key) = (None, None, None);
-        let tls = Tls { mode: TlsMode::Require, root_certificates, certificate, key };
-        Encryption::to_host("localhost", &tls).expect("it needs no file")
-    }
-
-    /// A server of this version, with a new certificate.
-    fn server(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
-        let arguments = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
-                         -subj /CN=localhost -keyout - -out -";
-        let made = Command::new("openssl").args(arguments.split_whitespace()).output();
-        let files = made.expect("openssl is installed").stdout;
-        let certificate = CertificateDer::from_pem_slice(&files).expect("a certificate");
-        let key = PrivateKeyDer::from_pem_slice(&files).expect("a key");
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_protocol_versions(&[version])
-            .expect("a version that it knows")
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate], key);
-        Arc::new(config.expect("a key for the certificate"))
-    }
-
-    /// Passes on what the client has sent, and what the server answers.
-    fn exchange(channel: &mut Channel, server: &mut ServerConnection, sent: &[u8]) {
-        let mut sent = sent;
-        while !sent.is_empty() {
-            server.read_tls(&mut sent).expect("memory");
-            server.process_new_packets().expect("a client that it understands");
-        }
-        let mut answer = Vec::new();
-        while server.wants_write() {
-            server.write_tls(&mut answer).expect("memory");
-        }
-        for part in answer.chunks(channel.space().len()) {
-            channel.space()[..part.len()].copy_from_slice(part);
-            channel.received(part.len()).expect("a server that it understands");
-        }
-    }
-
-    fn sealed(channel: &mut Channel) -> Vec<u8> {
-        let mut out = Vec::new();
-        channel.seal(&mut out);
-        out
-    }
-
-    fn connect(encryption: &Encryption, server: &Arc<ServerConfig>) -> (Channel, ServerConnection) {
-        let mut channel = encryption.channel().expect("a channel");
-        let mut server = ServerConnection::new(Arc::clone(server)).expect("a session");
-        while channel.is_handshaking() || server.is_handshaking() {
-            let sent = sealed(&mut channel);
-            exchange(&mut channel, &mut server, &sent);
-        }
-        (channel, server)
-    }
-
-    #[test]
-    fn no_session_is_resumed() {
-        for version in [&TLS12, &TLS13] {
-            let (encryption, server) = (encryption(), server(version));
-            for _ in 0..3 {
-                let (channel, _server) = connect(&encryption, &server);
-                assert_eq!(channel.session.handshake_kind(), Some(HandshakeKind::Full));
-            }
-        }
-    }
-
-    #[test]
-    fn a_session_that_has_failed_sends_the_alert_and_nothing_else() {
-        let (mut channel, mut server) = connect(&encryption(), &server(&TLS13));
-        channel.space()[..5].fill(0xff);
-        assert!(channel.received(5).is_err());
-        channel.plain = b"goodbye".to_vec();
-        let sent = sealed(&mut channel);
-        server.read_tls(&mut sent.as_slice()).expect("memory");
-        let alert = server.process_new_packets().expect_err("an alert").to_string();
-        assert!(alert.contains("alert"), "{alert}");
-        assert_eq!(sealed(&mut channel), []);
     }
 }
