@@ -72,22 +72,32 @@ def _behave(visitor: socket.socket, behaviour: Behaviour) -> None:
         behaviour(visitor)
 
 
-def forward_to(server: Path | int, spoil: Callable[[bytes], bytes] = bytes) -> Behaviour:
-    """Pass bytes both ways, to a Unix socket or a port; the server's go through ``spoil``."""
+def forward_to(
+    server: Path | int,
+    spoil: Callable[[bytes], bytes] = bytes,
+    overhear: Callable[[bytes], bytes] = bytes,
+) -> Behaviour:
+    """Pass bytes both ways, to a Unix socket or a port.
+
+    The server's go through ``spoil``, the client's through ``overhear``.
+    """
 
     def behave(visitor: socket.socket) -> None:
         is_port = isinstance(server, int)
         with socket.socket(socket.AF_INET if is_port else socket.AF_UNIX) as other:
             other.connect(("127.0.0.1", server) if is_port else str(server))
-            _exchange(visitor, other, spoil)
+            _exchange(visitor, other, spoil, overhear)
 
     return behave
 
 
 def _exchange(
-    visitor: socket.socket, server: socket.socket, spoil: Callable[[bytes], bytes]
+    visitor: socket.socket,
+    server: socket.socket,
+    spoil: Callable[[bytes], bytes] = bytes,
+    overhear: Callable[[bytes], bytes] = bytes,
 ) -> None:
-    asking = threading.Thread(target=_pump, args=(visitor, server, bytes), daemon=True)
+    asking = threading.Thread(target=_pump, args=(visitor, server, overhear), daemon=True)
     asking.start()
     _pump(server, visitor, spoil)
     with contextlib.suppress(OSError):
@@ -118,6 +128,6 @@ def intercept(server: int, certificate: Path, key: Path) -> Behaviour:
                 server_side.wrap_socket(visitor, server_side=True) as inside,
                 client_side.wrap_socket(other) as outside,
             ):
-                _exchange(inside, outside, bytes)
+                _exchange(inside, outside)
 
     return behave

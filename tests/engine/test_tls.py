@@ -1,13 +1,18 @@
 """TLS as ``sslmode`` defines it, with servers that have certificates of every kind."""
 
+import socket
+import struct
+import threading
+
 import pytest
 from msgspec import structs
 
 from dbdyno.databases.postgresql.server.binaries import local_binaries
 from tests.engine.certificates import locked, tls
 from tests.engine.postgres import Postgres
-from tests.engine.proxies import intercept, listening_tcp
+from tests.engine.proxies import forward_to, intercept, listening_tcp
 from tests.engine.running import plan_for, times
+from tests.support.patience import wait_until
 
 ACCESS = """
 local all all trust
@@ -17,6 +22,8 @@ hostssl all postgres all trust
 hostnossl all postgres 127.0.0.1/32 trust
 """
 SECRET = "s3cret"
+TLS_REQUEST = struct.pack(">II", 8, 80877103)
+CANCEL_REQUEST = struct.pack(">II", 16, 80877102)
 HINT = "check sslmode, sslrootcert, sslcert and sslkey"
 
 
@@ -146,3 +153,57 @@ def test_large_messages_both_ways(server, certificates, checked, io, size):
     endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
     plan = plan_for(endpoint, script, io=io, variables=variables, **times(3))
     assert checked(plan).counters.ok == 6
+
+
+def test_cancelled_inside(server, certificates, checked, io):
+    """Who listens sees the requests for encryption, and nothing of the cancellations."""
+    heard = []
+
+    def overhear(data: bytes) -> bytes:
+        heard.append(data)
+        return data
+
+    with listening_tcp(forward_to(server.port, overhear=overhear)) as address:
+        endpoint = server.endpoint(address=address, tls=tls(certificates, "verify-full"))
+        plan = plan_for(endpoint, "select pg_sleep(60);", seconds=0.5, clients=90, io=io)
+        result = checked(plan)
+    assert (result.done.end, result.counters.unfinished) == ("complete", 90)
+    wait_until(lambda: server.backends() == [], "the backends' end")
+    assert CANCEL_REQUEST not in b"".join(heard)
+    assert heard.count(TLS_REQUEST) == 90 + 90
+
+
+def test_cancelled_where_nothing_is_encrypted(local, certificates, checked, io):
+    endpoint = local.endpoint("127.0.0.1", tls=tls(certificates, "prefer", root=None))
+    result = checked(plan_for(endpoint, "select pg_sleep(60);", seconds=0.5, io=io))
+    assert (result.done.end, result.counters.unfinished) == ("complete", 2)
+
+
+@pytest.mark.parametrize("mode", ["prefer", "require"])
+def test_a_pooler_that_encrypts_no_cancellations(server, certificates, checked, mode):
+    """It gets one in the clear only if encryption is not required."""
+    heard, sessions = [], threading.Semaphore(2)
+
+    def overhear(data: bytes) -> bytes:
+        heard.append(data)
+        return data
+
+    def pool(visitor: socket.socket) -> None:
+        beginning = visitor.recv(8, socket.MSG_PEEK | socket.MSG_WAITALL)
+        if beginning == TLS_REQUEST and not sessions.acquire(blocking=False):
+            visitor.recv(8)
+            visitor.sendall(b"N")
+        forward_to(server.port, overhear=overhear)(visitor)
+
+    with listening_tcp(pool) as address:
+        endpoint = server.endpoint(address=address, tls=tls(certificates, mode, root=None))
+        result = checked(plan_for(endpoint, "select pg_sleep(20);", seconds=0.5))
+    assert result.counters.unfinished == 2
+    if mode == "prefer":
+        assert result.done.end == "complete"
+    else:
+        assert result.done.reason == (
+            "the server did not answer a cancellation: cancelling needs one more connection, "
+            "which was refused: the server does not support TLS, but it was required"
+        )
+    assert (CANCEL_REQUEST in b"".join(heard)) == (mode == "prefer")

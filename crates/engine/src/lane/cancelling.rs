@@ -1,4 +1,7 @@
-//! Sends cancellations to the server, in a thread of its own for each round.
+//! Sends cancellations to the server, in threads of their own for each round.
+//!
+//! They are encrypted as the sessions are: in the clear, the key in a cancellation of PostgreSQL would
+//! let anyone on the way cancel what the session does next.
 //!
 //! Cancellations are not answered: the run waits for their effect up to a limit. When the server
 //! refuses the session that would cancel, this is reported, because it then explains why the server
@@ -9,15 +12,12 @@
 //! The effect may be seen before that, so a lane waits at its end until its rounds are over.
 
 use super::{Channels, Report};
+use crate::clock;
 use crate::link::{BlockingLink, Blueprint, Route, Server};
-use crate::{address, clock};
 use dbdyno_model::{FailureClass, Keep, Nanos, ServerError};
 use dbdyno_wire::Cancellation;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::net::{SendFlags, send};
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
@@ -25,19 +25,22 @@ use std::time::Duration;
 
 /// How long sending one round of cancellations may take.
 const TIMEOUT: Nanos = Nanos::from_secs(4);
-/// How many messages may be on their way at once.
+/// How many messages of a round may be on their way at once.
 const SENT_MAX: usize = 16;
+/// How many threads send the messages of a round when each needs a handshake, which waits for the
+/// server's answers.
+const HANDSHAKES_MAX: usize = 8;
 
 /// The cancellations of a lane.
 #[derive(Default)]
 pub(super) struct Cancelling {
-    /// To be sent next to each server, all by one thread.
+    /// To be sent next to each server, in one round.
     next: BTreeMap<u32, Vec<Cancellation>>,
-    under_way: Vec<Round>,
+    under_way: Vec<Part>,
 }
 
-/// A round that a thread is sending.
-struct Round {
+/// A part of a round, usually all of it, that a thread is sending.
+struct Part {
     /// Closed when the thread ends.
     ended: Receiver<Infallible>,
     deadline: Nanos,
@@ -51,11 +54,21 @@ impl Cancelling {
     /// Starts sending what was added.
     pub(super) fn deliver(&mut self, servers: &[Server], channels: &Channels) {
         for (server, round) in std::mem::take(&mut self.next) {
-            self.deliver_to(&servers[server as usize], round, channels);
+            let server = &servers[server as usize];
+            let threads = threads_for(&round, server);
+            for part in round.chunks(round.len().div_ceil(threads)) {
+                self.deliver_to(server, part.to_vec(), SENT_MAX / threads, channels);
+            }
         }
     }
 
-    fn deliver_to(&mut self, server: &Server, round: Vec<Cancellation>, channels: &Channels) {
+    fn deliver_to(
+        &mut self,
+        server: &Server,
+        part: Vec<Cancellation>,
+        sent_max: usize,
+        channels: &Channels,
+    ) {
         let deadline = clock::now() + TIMEOUT;
         let (running, ended) = channel();
         let mut sender = CancelSender {
@@ -63,6 +76,7 @@ impl Cancelling {
             blueprint: Arc::new(server.blueprint.for_cancelling()),
             session: None,
             sent: VecDeque::new(),
+            sent_max,
             deadline,
             lane: channels.lane,
             reports: channels.reports.clone(),
@@ -70,9 +84,9 @@ impl Cancelling {
         let thread = Builder::new().name(format!("cancel-{}", channels.lane));
         match thread.spawn(move || {
             let _running: Sender<Infallible> = running;
-            sender.deliver_all(round);
+            sender.deliver_all(part);
         }) {
-            Ok(_) => self.under_way.push(Round { ended, deadline }),
+            Ok(_) => self.under_way.push(Part { ended, deadline }),
             Err(error) => {
                 let why = format!("cannot start a thread for it: {error}");
                 let failed = Report::CancelFailed(channels.lane, ServerError::connection_lost(why));
@@ -84,21 +98,29 @@ impl Cancelling {
 
     /// Waits, up to their deadline, until the rounds are over.
     pub(super) fn await_ended(&mut self) {
-        for Round { ended, deadline } in self.under_way.drain(..) {
+        for Part { ended, deadline } in self.under_way.drain(..) {
             let left = deadline - clock::now();
             let _ = ended.recv_timeout(Duration::from_nanos(left.0));
         }
     }
 }
 
-/// Sends one round of cancellations.
+/// Messages go out one by one, unless each has to wait for a handshake; statements all go through
+/// one session.
+fn threads_for(round: &[Cancellation], server: &Server) -> usize {
+    let are_messages = matches!(round, [Cancellation::Message(_), ..]);
+    if are_messages && server.blueprint.encrypts() { HANDSHAKES_MAX } else { 1 }
+}
+
+/// Sends a part of a round of cancellations.
 struct CancelSender {
     route: Arc<Route>,
     blueprint: Arc<Blueprint>,
-    /// One session sends all cancellations of the round.
+    /// One session sends all cancellations that are statements.
     session: Option<BlockingLink>,
-    /// The connections of messages that the server may not have read yet.
-    sent: VecDeque<OwnedFd>,
+    /// The connections of messages that the server may not have read yet, up to a number of them.
+    sent: VecDeque<BlockingLink>,
+    sent_max: usize,
     deadline: Nanos,
     /// The lane whose sessions are cancelled.
     lane: u32,
@@ -106,8 +128,8 @@ struct CancelSender {
 }
 
 impl CancelSender {
-    fn deliver_all(&mut self, round: Vec<Cancellation>) {
-        for cancellation in round {
+    fn deliver_all(&mut self, part: Vec<Cancellation>) {
+        for cancellation in part {
             if self.deliver(cancellation).is_none() {
                 break;
             }
@@ -119,11 +141,11 @@ impl CancelSender {
     fn deliver(&mut self, cancellation: Cancellation) -> Option<()> {
         match cancellation {
             Cancellation::Message(bytes) => {
-                let socket = address::dial_with_retry(&self.route.peer, self.deadline).ok()?;
-                // Only a connection that broke at once accepts less than the whole message.
-                let _ = send(&socket, &bytes, SendFlags::NOSIGNAL);
-                self.sent.push_back(socket);
-                self.await_closed(SENT_MAX);
+                let (blueprint, route) = (&self.blueprint, &self.route);
+                let sent = BlockingLink::deliver(bytes, blueprint, route, self.deadline);
+                let connection = self.unless_refused(sent)?;
+                self.sent.push_back(connection);
+                self.await_closed(self.sent_max);
                 Some(())
             }
             Cancellation::Statement(sql) => {
@@ -137,9 +159,8 @@ impl CancelSender {
     /// Waits, up to the deadline, until the server has closed all connections but this many.
     fn await_closed(&mut self, remaining: usize) {
         while self.sent.len() > remaining {
-            if let Some(socket) = self.sent.pop_front() {
-                let timeout = clock::timespec(self.deadline - clock::now());
-                let _ = poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&timeout));
+            if let Some(connection) = self.sent.pop_front() {
+                connection.await_closed(self.deadline);
             }
         }
     }
@@ -147,15 +168,23 @@ impl CancelSender {
     fn session(&mut self) -> Option<&mut BlockingLink> {
         if self.session.is_none() {
             let timeout = self.deadline - clock::now();
-            match BlockingLink::open(&self.blueprint, &self.route, timeout) {
-                Ok(session) => self.session = Some(session),
-                // A server that is silent or gone is reported elsewhere.
-                Err(error) if error.class == FailureClass::Connection => {}
-                Err(error) => {
-                    let _ = self.reports.send(Report::CancelFailed(self.lane, error));
-                }
-            }
+            let opened = BlockingLink::open(&self.blueprint, &self.route, timeout);
+            self.session = self.unless_refused(opened);
         }
         self.session.as_mut()
+    }
+
+    /// None, with a report, when the server refuses what is needed to cancel.
+    fn unless_refused(&self, opened: Result<BlockingLink, ServerError>) -> Option<BlockingLink> {
+        match opened {
+            Ok(connection) => Some(connection),
+            // A server that is silent or gone is reported elsewhere.
+            Err(error) if error.class == FailureClass::Connection && error.code != "tls" => None,
+            Err(error) => {
+                // The coordinator listens until all lanes are over.
+                let _ = self.reports.send(Report::CancelFailed(self.lane, error));
+                None
+            }
+        }
     }
 }

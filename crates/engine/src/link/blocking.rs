@@ -44,6 +44,42 @@ impl BlockingLink {
         }
     }
 
+    /// Opens a connection for a message in place of a login, and sends it, encrypted as a session
+    /// would be.
+    pub(crate) fn deliver(
+        message: Vec<u8>,
+        blueprint: &Arc<Blueprint>,
+        route: &Route,
+        deadline: Nanos,
+    ) -> Result<Self, ServerError> {
+        let socket = address::dial_with_retry(&route.peer, deadline).map_err(broken)?;
+        let mut blocking = Self { link: Link::new(socket, Owner::NONE, 0, route, blueprint) };
+        blocking.link.message = Some(message.into());
+        blocking.link.dialed();
+        blocking.send_all()?;
+        while blocking.link.message.is_some() {
+            blocking.receive_by(deadline)?;
+            blocking.send_all()?;
+        }
+        Ok(blocking)
+    }
+
+    /// Waits, up to the deadline, until the server has closed the connection. What it sends until
+    /// then does not matter.
+    pub(crate) fn await_closed(&self, deadline: Nanos) {
+        let mut discarded = [0; 4 << 10];
+        while clock::now() < deadline {
+            if self.wait(PollFlags::IN, Some(deadline - clock::now())).is_err() {
+                return;
+            }
+            match recv(&self.link.socket, &mut discarded[..], RecvFlags::empty()) {
+                Ok((count, _)) if count > 0 => {}
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                _ => return,
+            }
+        }
+    }
+
     /// Runs a statement.
     pub(crate) fn execute(&mut self, sql: &str, keep: Keep) -> Result<OwnedReply, ServerError> {
         self.link.request(&Request::Text { statement: StatementId::UNCOUNTED, sql, keep });
@@ -99,11 +135,10 @@ impl BlockingLink {
                 None => {}
             }
             self.send_all()?;
-            let left = deadline.map(|deadline| deadline - clock::now());
-            if left == Some(Nanos::ZERO) {
-                return Err(broken(Errno::TIMEDOUT));
+            match deadline {
+                Some(deadline) => self.receive_by(deadline)?,
+                None => self.receive(None)?,
             }
-            self.receive(left)?;
         }
     }
 
@@ -121,6 +156,14 @@ impl BlockingLink {
         }
         self.link.out.clear();
         Ok(())
+    }
+
+    /// Receives what is there, waiting for it up to the deadline; fails after that.
+    fn receive_by(&mut self, deadline: Nanos) -> Result<(), ServerError> {
+        match deadline - clock::now() {
+            Nanos::ZERO => Err(broken(Errno::TIMEDOUT)),
+            left => self.receive(Some(left)),
+        }
     }
 
     /// Receives what is there, waiting for it up to the timeout.

@@ -48,6 +48,11 @@ impl Blueprint {
         Self { statements: Arc::new([]), read_only_query: None, ..self.clone() }
     }
 
+    /// Whether connections are encrypted, if the server can.
+    pub(crate) fn encrypts(&self) -> bool {
+        self.encryption.is_some()
+    }
+
     fn new(
         endpoint: &Endpoint,
         query_mode: QueryMode,

@@ -112,6 +112,8 @@ pub(crate) struct Link {
     wire: Wire,
     blueprint: Arc<Blueprint>,
     channel: Option<Box<Channel>>,
+    /// What is sent in place of a login, by a connection that is there for nothing else.
+    message: Option<Box<[u8]>>,
     /// PostgreSQL's one-byte answer to the request for encryption.
     tls_response: [u8; 1],
     /// Whether a COPY has further rows to send, once the last ones are sent.
@@ -137,6 +139,7 @@ impl Link {
             wire: Wire::new(blueprint, route.version()),
             blueprint: Arc::clone(blueprint),
             channel: None,
+            message: None,
             tls_response: [0],
             has_more_rows: false,
             is_to_be_flushed: false,
@@ -155,7 +158,10 @@ impl Link {
     }
 
     fn log_in(&mut self) {
-        self.wire.start(&mut self.out);
+        match self.message.take() {
+            Some(message) => self.out.extend_from_slice(&message),
+            None => self.wire.start(&mut self.out),
+        }
         self.stage = Stage::LoggingIn;
     }
 
@@ -267,7 +273,10 @@ impl Link {
         let Some(channel) = &mut self.channel else { return };
         if self.stage == Stage::Handshaking && !channel.is_handshaking() {
             let mut hello = Vec::new();
-            self.wire.encrypted(channel.server_certificate(), &mut hello);
+            match self.message.take() {
+                Some(message) => hello.extend_from_slice(&message),
+                None => self.wire.encrypted(channel.server_certificate(), &mut hello),
+            }
             channel.plain = hello;
             self.stage = Stage::LoggingIn;
         }
