@@ -22,6 +22,7 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.support.ended import ENDED
+from tests.support.patience import eventually
 
 BASE = Path(os.environ.get("MYSQL_BASE", "MYSQL_BASE is not set"))
 SMALL = {"innodb_buffer_pool_size": "64M", "innodb_redo_log_capacity": "8M"}
@@ -51,6 +52,16 @@ def read(watcher: Connection, name: str) -> dict[str, float]:
 
 def test_nothing_is_missing(watcher: Connection) -> None:
     assert TELEMETRY.sources(watcher, [])[1] == []
+
+
+def test_rows_are_those_of_now(server: Server, watcher: Connection) -> None:
+    rows = "select table_rows from information_schema.tables where table_name = 'fresh'"
+    with server.connect() as writer:
+        writer.execute("create table fresh (id int auto_increment primary key, v varchar(2000))")
+        assert writer.execute(rows).fetchone() == (0,)  # which is kept for a day
+        writer.execute(FILLED.replace(" t ", " fresh "))
+        eventually(lambda: watcher.execute(rows).fetchone()[0], lambda found: found > 0)
+        writer.execute("drop table fresh")
 
 
 def test_an_account_of_sha256_password_is_let_in_over_a_socket(server: Server) -> None:

@@ -2,19 +2,26 @@
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
+from typing import Any
 
+import pymysql
 import pytest
 
 from dbdyno.databases.adapter import ServerSetting
 from dbdyno.databases.connecting import open_connection
+from dbdyno.databases.connection import Connection
 from dbdyno.databases.durability import lost_max_ms, promise_of, why_no_promise
 from dbdyno.databases.mysql import maintenance
 from dbdyno.databases.mysql.column_types import word_of
 from dbdyno.databases.mysql.database import DATABASE
 from dbdyno.databases.mysql.describe import READ_ONLY, RIGHTS, refuses_writes, version_number
 from dbdyno.databases.mysql.over_mysql import ADAPTER
+from dbdyno.databases.mysql.server.warming import warm
 from dbdyno.databases.mysql.telemetry.facts.plans import compared_columns
+from dbdyno.databases.mysql.telemetry.facts.tables import table_facts
+from dbdyno.databases.mysql.telemetry.session import begin
 from dbdyno.model.database import Promise
 from dbdyno.servers.base import Server
 
@@ -29,6 +36,52 @@ def test_a_server_is_described(mariadb_server: Server) -> None:
     size = ServerSetting("innodb_buffer_pool_size", str(64 * 2**20), "", "config")
     assert size in found.settings
     assert "innodb_flush_log_at_trx_commit" not in {setting.name for setting in found.settings}
+
+
+class Recorded:
+    """A connection whose statements are recorded."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.executed: list[str] = []
+
+    def execute(self, query: str, parameters: Sequence[object] = ()) -> Any:
+        self.executed.append(query)
+        return self._connection.execute(query, parameters)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        ADAPTER.describe,
+        lambda connection: warm(connection, ["none"]),
+        lambda connection: (begin(connection), table_facts(connection, ["none"])),
+    ],
+)
+def test_sizes_are_those_of_now_and_not_of_the_day_before(
+    mariadb_server: Server, read: Callable[[Any], object]
+) -> None:
+    with mariadb_server.connect() as control, mariadb_server.connect() as connection:
+        control.execute("create table none (id int)")
+        recorded = Recorded(connection)
+        read(recorded)
+        control.execute("drop table none")
+    sizes = [query for query in recorded.executed if "index_length" in query]
+    assert sizes
+    before = recorded.executed[: recorded.executed.index(sizes[0])]
+    assert maintenance.FRESH_STATISTICS in before
+
+
+def test_mariadb_ignores_what_it_has_no_variable_for(mariadb_server: Server) -> None:
+    """As it ignores all comments for the versions of MySQL that it has not had itself."""
+    for_mysql = maintenance.FRESH_STATISTICS
+    with mariadb_server.connect() as connection:
+        connection.execute(for_mysql)
+        with pytest.raises(pymysql.Error, match="Unknown system variable"):
+            connection.execute(for_mysql.replace("80003", "100000"))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,14 @@
-"""Describes a MariaDB or MySQL server: version, settings, durability, sizes. Changes nothing."""
+"""Describes a MariaDB or MySQL server: version, settings, durability, sizes.
+
+Changes nothing but its own session, which reads sizes as they are now.
+"""
 
 import re
 from functools import partial
 
 from dbdyno.databases.adapter import ServerDescription, described, settings_as_told
 from dbdyno.databases.connection import Connection
+from dbdyno.databases.mysql.maintenance import FRESH_STATISTICS
 
 DURABILITY = (
     "innodb_flush_log_at_trx_commit",
@@ -82,6 +86,7 @@ def _global_rights(connection: Connection) -> set[str]:
 
 def describe(connection: Connection) -> ServerDescription:
     """Describe the server behind this connection, and its current database."""
+    connection.execute(FRESH_STATISTICS)
     facts = connection.execute(FACTS).fetchone()
     version, encoding, collation, read_only, cache_bytes, database_bytes = facts
     is_mariadb = "MariaDB" in str(version)

@@ -9,6 +9,10 @@ from dbdyno.databases.connection import Connection
 # Either brand has one limit on the time of statements, and ignores the comment for the other.
 UNLIMITED = """set @dbdyno_unlimited = 1
     /*M! , session max_statement_time = 0 */ /*!50708 , session max_execution_time = 0 */"""
+# MySQL answers from numbers of up to a day ago (information_schema_stats_expiry, by default 86400
+# seconds). MariaDB has no such variable, and ignores comments for the versions 5.7 to 9.
+FRESH_STATISTICS = """set @dbdyno_fresh = 1
+    /*!80003 , session information_schema_stats_expiry = 0 */"""
 DIRTY_PAGES_FEW = 100  # the server itself constantly makes some
 FLUSH_PATIENCE_S = 60
 LOCK = "dbdyno_checkpoint"

@@ -6,6 +6,7 @@ Warming the page cache would not help InnoDB, which bypasses it: only the server
 from collections.abc import Sequence
 
 from dbdyno.databases.mysql.driver.connection import MysqlConnection
+from dbdyno.databases.mysql.maintenance import FRESH_STATISTICS
 
 INDEXES = """
 select distinct table_name, index_name from information_schema.statistics
@@ -27,6 +28,7 @@ def warm(connection: MysqlConnection, tables: Sequence[str]) -> str:
         connection.execute(f"select count(*) from `{table}` force index (`{index}`)")
     for table in set(tables) - indexed:
         connection.execute(f"select count(*) from `{table}`")
+    connection.execute(FRESH_STATISTICS)
     row = connection.execute(BYTES, [tuple(tables)]).fetchone()
     assert row is not None  # an aggregate returns one row
     count = len(indexes) + len(set(tables) - indexed)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from dbdyno.databases.connection import Connection
+from dbdyno.databases.mysql.maintenance import FRESH_STATISTICS
 from dbdyno.databases.mysql.telemetry.server_context import server_context
 
 QUIET = (
@@ -10,6 +11,7 @@ QUIET = (
     "set session transaction isolation level read committed",
     "set session lock_wait_timeout = 1",
     "set session innodb_lock_wait_timeout = 1",
+    FRESH_STATISTICS,
 )
 # Either ends our own query after a second.
 PATIENCE_MARIADB = "set session max_statement_time = 1"
