@@ -39,7 +39,7 @@ _UNKNOWN = "not known"
 _EMPTY = "empty"
 _DURABILITY = "Unequal durability"
 _PROMISE = "the durability level"
-_MIXTURE = "none (a mixture of settings)"
+_NO_LEVEL = "no known level"
 CLOSED = "closed"
 Facts: TypeAlias = Mapping[str, str]
 Known = TypeVar("Known")
@@ -186,8 +186,8 @@ def durability_facts(record: RunRecord) -> Facts:
     """The durability level, named alike for every database, and the settings behind it."""
     server = record.server
     settings = {name: str(value) for name, value in server.get("durability", {}).items()}
-    mixture = _MIXTURE if settings and "promise" in server else None
-    promise = server.get("promise") or mixture
+    no_level = _NO_LEVEL if settings and "promise" in server else None
+    promise = server.get("promise") or no_level
     return {_PROMISE: promise, **settings} if promise else settings
 
 

@@ -50,7 +50,7 @@ def _claim(promises: Mapping[str, str]) -> Claim:
     if any(NOTHING in promise or _SEVERAL in promise for promise in kept):
         return Claim(
             sentence=f"Whether the variants are equally durable is not known ({levels}): the "
-            "settings of some are a mixture of levels, or change from run to run.",
+            "settings of some are no known level, or change from run to run.",
             is_decided=False,
             doubt="Compare the settings, or run again with --durability full.",
         )
