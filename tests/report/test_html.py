@@ -64,7 +64,7 @@ def test_doubts_and_reasons_come_before_any_section(ordinary):
     top = page[: page.index('<section id="throughput"')]
     assert "Not valid: do not use these results." in top[: top.index('class="numbers"')]
     assert "The generator was the bottleneck." in top
-    assert f"Few samples for p99.99: of 22{THIN_SPACE}637" in top
+    assert f"Few samples: p99.99 is uncertain: of 22{THIN_SPACE}637" in top
 
 
 def test_the_head_shows_conditions_and_command(ordinary):
