@@ -12,12 +12,13 @@ from enum import IntEnum
 from typing import IO, Any, Self
 
 from dbdyno.errors import DbdynoError
-from dbdyno.layout import Columns, Line, Paragraph, harmless, laid_out, visible
+from dbdyno.layout import Columns, Line, Paragraph, folded, harmless, laid_out, visible
 
 UNWRITABLE = "output_failed"  # the code of the error if standard output takes no more
 
-# The width of a terminal that does not report one, and the minimum width for wrapping.
-_SCREEN_USUAL, _SCREEN_LEAST = 80, 40
+# The width of a terminal that does not report one and of what is fitted to a width for a pipe, and
+# the minimum width for wrapping.
+SCREEN_USUAL, _SCREEN_LEAST = 80, 40
 
 
 class Exit(IntEnum):
@@ -111,7 +112,12 @@ def screen(stream: IO[str]) -> int | None:
     columns = int(variable) if variable.isdecimal() else 0
     with contextlib.suppress(OSError):
         columns = columns or os.get_terminal_size(stream.fileno()).columns
-    return max(columns or _SCREEN_USUAL, _SCREEN_LEAST)
+    return max(columns or SCREEN_USUAL, _SCREEN_LEAST)
+
+
+def wrapped(text: str) -> str:
+    """Wrap a message, indenting all lines but the first."""
+    return "\n".join(folded(text, SCREEN_USUAL, "  "))
 
 
 def flush_result() -> None:

@@ -19,9 +19,9 @@ from typing import IO, Self
 import numpy as np
 
 from dbdyno.analysis.series.distributions import coarse_quantile_ms
-from dbdyno.cli.output import screen
+from dbdyno.cli.output import SCREEN_USUAL, screen, wrapped
 from dbdyno.formatting import count, milliseconds, plain, tps
-from dbdyno.layout import folded, shortened
+from dbdyno.layout import shortened
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.run.observer import Observer
@@ -29,8 +29,6 @@ from dbdyno.run.plan import planned_ns
 from dbdyno.workloads.loading import LoadProgress
 
 LOADING_S = 10.0
-WIDTH = 80
-"""Width of a line in a pipe, if it is fitted to a width at all."""
 
 
 class StatusLine:
@@ -40,7 +38,7 @@ class StatusLine:
         self._stream = stream or sys.stderr
         columns = screen(self._stream)
         self.is_in_terminal = columns is not None
-        self.room = (columns or WIDTH) - 1
+        self.room = (columns or SCREEN_USUAL) - 1
         """A line that wraps into the next cannot be erased."""
         self._is_open = False
 
@@ -189,11 +187,6 @@ def _time(buckets: Counter[int], quantile: float) -> str:
     """Format a response time with a fixed width."""
     counts = np.array([[buckets[index] for index in range(max(buckets, default=0) + 1)]])
     return f"{milliseconds(float(coarse_quantile_ms(counts, quantile)[0])):>7}"
-
-
-def wrapped(text: str) -> str:
-    """Wrap a message for a terminal, indenting all lines but the first."""
-    return "\n".join(folded(text, WIDTH, "  "))
 
 
 def clock(seconds: float) -> str:

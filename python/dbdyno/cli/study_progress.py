@@ -5,8 +5,8 @@ In a terminal the line is updated in place; in a pipe, each turn has one line wh
 
 from typing import IO
 
-from dbdyno.cli.output import print_aside
-from dbdyno.cli.progress import StatusLine, clock, wrapped
+from dbdyno.cli.output import print_aside, wrapped
+from dbdyno.cli.progress import StatusLine, clock
 from dbdyno.formatting import count, counted, plain, tps
 from dbdyno.layout import shortened
 from dbdyno.model.frame import Interval, Started

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from dbdyno.cli.app import Json, command
 from dbdyno.cli.lookup import WorkloadName
-from dbdyno.cli.output import Exit, print_aside, print_json, print_result
-from dbdyno.cli.progress import ProgressLines, wrapped
+from dbdyno.cli.output import Exit, print_aside, print_json, print_result, wrapped
+from dbdyno.cli.progress import ProgressLines
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet.words import Workers, worker_list
 from dbdyno.formatting import plain

@@ -5,8 +5,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dbdyno.cli.app import Json, command
-from dbdyno.cli.output import Exit, examples, print_aside, print_json, print_result, print_table
-from dbdyno.cli.progress import wrapped
+from dbdyno.cli.output import (
+    Exit,
+    examples,
+    print_aside,
+    print_json,
+    print_result,
+    print_table,
+    wrapped,
+)
 from dbdyno.errors import DbdynoError
 from dbdyno.model.database import Promise
 from dbdyno.run.options.grammar import assignment
