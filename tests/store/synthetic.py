@@ -190,7 +190,6 @@ def _intervals(shape, begin):
             engine=frames.EngineInterval(
                 180_000,
                 distribution(shape.rng.integers(500, 90_000, 200)),
-                0,
                 count * 700,
                 count * 900,
                 count * 7,

@@ -46,7 +46,7 @@ def interval(
         statements=[],
         failed_response=empty,
         connects=empty,
-        engine=EngineInterval(0, empty, 0, 0, 0, 0, 0, 0),
+        engine=EngineInterval(0, empty, 0, 0, 0, 0, 0),
         slowest=[],
     )
 
