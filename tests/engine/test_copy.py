@@ -114,7 +114,8 @@ def test_an_error_ends_the_copy_and_leaves_the_connection_in_step(
     if rows == 1:
         del bad["57014"]
     scripts = [begin + script + commit for script in bad.values()]
-    plan = plan_for(local.endpoint(), *scripts, "set statement_timeout = 0;\nselect 1;", io=io)
+    works = "set statement_timeout = 0;\nselect 1;"
+    plan = plan_for(local.endpoint(), *scripts, works, seconds=2, io=io)
     result = checked(plan)
     assert set(result.codes) <= set(bad)
     assert result.counters.ok > 0
