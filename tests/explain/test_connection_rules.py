@@ -1,12 +1,15 @@
 """Too many connections, and connections that come and go."""
 
+import numpy as np
 import pytest
 from inline_snapshot import snapshot
 
+from dbdyno.explain.needs import LackingError
+from dbdyno.explain.resources.network_time import network_time_of
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from tests.explain.made import with_looks, with_processors
 from tests.explain.rule_outcomes import outcome_of, reached, text_of
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 
 def crowd(clients, *, server=1.8, tps=20_000, switches=5000, looks_s=0.5):
@@ -128,3 +131,16 @@ def test_could_not_look_at_a_run_that_measured_nothing():
     empty = MadeRun(0, seconds=1, warmup=3)
     empty.connects(6.0, count=500)
     assert isinstance(outcome_of("connection_churn", empty), CouldNotLook)
+
+
+def test_the_way_to_several_servers_has_no_one_length():
+    """Round trips are counted at all of them, and sessions are sampled at the first."""
+    run = crowd(8).loaded()
+    assert network_time_of(run).trip_s > 0
+    one, other = (
+        changed(run, columns={"server_intervals": {"server": np.array([number])}})
+        for number in (0, 1)
+    )
+    assert network_time_of(one).trip_s > 0
+    with pytest.raises(LackingError, match="other servers"):
+        network_time_of(other)

@@ -532,24 +532,28 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_counted_by_script() {
+    fn failures_are_counted_by_script_and_statement() {
         let (mut tally, mut other) = (Tally::new(SHAPE), Tally::new(SHAPE));
         let error = ServerError::from_sqlstate("40001", "could not serialize");
-        let failed = |script| FailedTry {
+        let failed = |script, statement| FailedTry {
             error: &error,
-            statement: StatementId::UNCOUNTED,
+            statement,
             took: Nanos(2),
             script,
             is_unknown: script == 2,
         };
-        add_failure(&mut tally.failures, failed(0));
-        for script in [2, 0, 2] {
-            add_failure(&mut other.failures, failed(script));
+        let (one, two) = (StatementId(1), StatementId(2));
+        add_failure(&mut tally.failures, failed(0, two));
+        for (script, statement) in [(2, one), (0, two), (2, StatementId::UNCOUNTED)] {
+            add_failure(&mut other.failures, failed(script, statement));
         }
         tally.merge(&other);
         let counted: Vec<_> =
             tally.failures.values().map(|one| (one.count, &one.scripts, one.unknown)).collect();
         assert_eq!(counted, [(4, &vec![2, 0, 2], 2)]);
+        let by_statement: Vec<_> =
+            tally.failures.values().flat_map(|one| one.statements.clone()).collect();
+        assert_eq!(by_statement, [(one, 1), (two, 2)]);
     }
 
     #[test]

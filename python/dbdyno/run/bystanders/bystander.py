@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from dbdyno.databases.connection import Connection, hang_up
+from dbdyno.servers.base import Server
 
 PATIENCE_S = 5.0
 
@@ -41,15 +42,18 @@ class Bystander:
         self._over = threading.Event()
         self._beside: list[tuple[Client, threading.Thread]] = []
 
-    def drop(self, say: Callable[[str], None]) -> None:
-        """End, and drop the table; say so if it stays, as when the server is gone."""
+    def drop(self, server: Server, say: Callable[[str], None]) -> None:
+        """End, and drop the table of a server; say so if it may stay, as when that is gone."""
         self.end()
+        if server.kind == "private":
+            return  # it goes with its tables, and may be gone already
         statement = f"drop table {self.table}"
         try:
             with self._connect() as connection:
                 connection.execute(statement)
         except Exception as error:  # of any driver
-            say(f"a table of dbdyno may be left ({error}); to remove it: {statement};")
+            why = str(error).partition("\n")[0]
+            say(f"a table of dbdyno may be left: {why}; to remove it: {statement};")
 
     def begin(self) -> None:
         """Let the clients begin."""

@@ -153,4 +153,4 @@ def happening(
         yield happenings
     finally:
         happenings.end()
-        witness.drop(say)
+        witness.drop(connected.server, say)

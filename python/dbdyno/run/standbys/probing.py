@@ -62,4 +62,4 @@ def probing(
     try:
         yield ProbedStandbys(standbys, probe)
     finally:
-        probe.drop(say)
+        probe.drop(connected.server, say)

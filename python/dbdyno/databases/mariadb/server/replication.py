@@ -73,12 +73,15 @@ def _promote(standby: Connection) -> None:
     status = _status(standby)
     if status["Slave_SQL_Running"] != "Yes":
         raise DbdynoError(
-            "not_promoted", f"the standby has not applied everything: {status['Last_SQL_Error']}"
+            "not_promoted",
+            f"the standby has not applied everything: {status['Last_SQL_Error']}",
+            "What it could not apply, its primary has: make that work on the standby, too.",
         )
     if not _has(standby, status["Gtid_IO_Pos"], PROMOTION_MAX_S):
         raise DbdynoError(
             "not_promoted",
             f"the standby has not applied within {PROMOTION_MAX_S} s what it had received",
+            "Less load before it leaves less to apply.",
         )
     standby.execute("stop slave")
     standby.execute("reset slave all")

@@ -49,7 +49,7 @@ def _promote(standby: Connection) -> None:
         raise DbdynoError(
             "not_promoted",
             "the standby was not promoted within a minute",
-            "Its log, in the folder of the run, says how far it has replayed.",
+            "It may have much left to replay: less load before it leaves less.",
         )
 
 
