@@ -130,6 +130,13 @@ def test_each_class_of_failure(behind, checked, script, expected, mode):
     assert result.done.failures[0].message
 
 
+def test_no_more_is_kept_of_an_answer_than_on_a_wire(behind, checked):
+    values = ", ".join(f"repeat('x', 14000000) as v{number}" for number in range(5))
+    script = f"select 1;\nselect {values} \\gset"
+    result = checked(plan_for(behind.endpoint(), script, clients=1, threads=1, **times(2)))
+    assert result.codes == {"result_too_large": ("script", 2)}
+
+
 def test_after_a_failure_the_open_block_is_left(behind, table, checked):
     script = "begin;\nupdate one set n = n + 1 where id = 1;\nselect nothing;\ncommit;"
     # Too few to conclude that the script can never work, which would end the run.

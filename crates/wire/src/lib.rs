@@ -24,3 +24,4 @@ pub use buffer::{MESSAGE_BYTES_MAX, ReceiveBuffer};
 pub use connection::{Cancellation, Connection, Protocol};
 pub use error::ProtocolError;
 pub use event::{Event, Outcome, PrepareFailure};
+pub use reply_builder::{KEPT_BYTES_MAX, result_too_large};

@@ -8,7 +8,7 @@ use dbdyno_model::{FailureClass, Keep, Reply, ResultSet, RowWriter, Rows, Server
 use std::sync::Arc;
 
 /// Limit on the memory of one answer's kept values.
-const KEPT_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
+pub const KEPT_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
 
 /// The answer to the request at the head of the queue, as far as it has been received.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ impl ReplyBuilder {
         if self.kept_bytes + self.rows.bytes() > KEPT_BYTES_MAX {
             self.rows.clear();
             self.kept_bytes = KEPT_BYTES_MAX;
-            self.fail(too_large());
+            self.fail(result_too_large());
         }
         Ok(())
     }
@@ -125,14 +125,15 @@ impl ReplyBuilder {
             rows: std::mem::take(&mut self.rows),
         };
         if self.kept_bytes > KEPT_BYTES_MAX {
-            self.fail(too_large());
+            self.fail(result_too_large());
         } else {
             self.results.push(result);
         }
     }
 }
 
-fn too_large() -> ServerError {
+/// The error of an answer that takes more than [`KEPT_BYTES_MAX`].
+pub fn result_too_large() -> ServerError {
     ServerError::new(
         FailureClass::Script,
         "result_too_large",

@@ -7,6 +7,7 @@ use super::vendor::Integers;
 use crate::link::OwnedReply;
 use dbdyno_model::{Keep, ResultSet, Value};
 use dbdyno_sql::{Dialect, positional};
+use dbdyno_wire::{KEPT_BYTES_MAX, result_too_large};
 
 const CLOSE: u16 = 0;
 const WIDE_TEXT: i16 = -8;
@@ -104,6 +105,7 @@ impl Statement {
 
     fn results(&self, keep: Keep) -> Result<OwnedReply, Diagnostic> {
         let mut answer = OwnedReply::default();
+        let mut room = KEPT_BYTES_MAX;
         loop {
             let columns = self.columns()?;
             let result = if columns == 0 {
@@ -112,11 +114,14 @@ impl Statement {
                 answer.rows_touched += affected;
                 ResultSet::default()
             } else {
-                self.result(columns, keep)?
+                self.result(columns, keep, room)?
             };
             answer.rows_returned += result.row_count;
             answer.rows_touched += result.row_count;
-            if keep != Keep::None {
+            if result.rows.bytes() > room {
+                answer.error.get_or_insert_with(result_too_large);
+            } else if keep != Keep::None {
+                room -= result.rows.bytes();
                 answer.results.push(result);
             }
             // SAFETY: the handle is valid.
@@ -148,7 +153,9 @@ impl Statement {
         Ok(rows.max(0) as u64) // a driver that does not know returns -1
     }
 
-    fn result(&self, columns: u16, keep: Keep) -> Result<ResultSet, Diagnostic> {
+    /// Reads a result set: all of its rows are counted, and kept until they take more than there
+    /// is room for.
+    fn result(&self, columns: u16, keep: Keep, room: usize) -> Result<ResultSet, Diagnostic> {
         let mut result = ResultSet::default();
         if keep != Keep::None {
             result.columns =
@@ -159,7 +166,7 @@ impl Statement {
             if keep == Keep::LastRow {
                 result.rows.clear();
             }
-            if keep != Keep::None {
+            if keep != Keep::None && result.rows.bytes() <= room {
                 result.rows.push(|row| {
                     (1..=columns).try_for_each(|column| {
                         self.field(column).map(|value| row.text(value.as_deref()))
@@ -202,11 +209,13 @@ impl Statement {
         Ok(if in_capitals { name.to_lowercase() } else { name })
     }
 
-    /// A field of the row as text, fetched in as many parts as necessary.
+    /// A field of the row as text, fetched in as many parts as necessary. A driver may convert all
+    /// of a long value for each part: the second one is as large as the driver says that it must be.
     fn field(&self, column: u16) -> Result<Option<String>, Diagnostic> {
         let mut text = Vec::new();
+        let (mut first, mut further) = ([0_u16; FIELD_UNITS], Vec::new());
+        let mut piece = &mut first[..];
         loop {
-            let mut piece = [0_u16; FIELD_UNITS];
             let mut left = 0;
             // SAFETY: the buffer has the length passed.
             let code = unsafe {
@@ -215,7 +224,7 @@ impl Statement {
                     column,
                     WIDE_TEXT,
                     piece.as_mut_ptr().cast(),
-                    (FIELD_UNITS * 2) as isize,
+                    size_of_val(piece) as isize,
                     &raw mut left,
                 )
             };
@@ -225,7 +234,7 @@ impl Statement {
             if left == NULL_LENGTH {
                 return Ok(None);
             }
-            let room = FIELD_UNITS - 1; // the last one is a zero
+            let room = piece.len() - 1; // the last one is a zero
             let is_cut =
                 code == SUCCESS_WITH_INFO && (left == UNKNOWN_LENGTH || left as usize > room * 2);
             let units = if is_cut { room } else { (left as usize / 2).min(room) };
@@ -233,6 +242,9 @@ impl Statement {
             if code == SUCCESS || !is_cut {
                 break;
             }
+            let wanted = usize::try_from(left).map_or(2 * room, |bytes| bytes / 2 - room);
+            further.resize(wanted.clamp(FIELD_UNITS, KEPT_BYTES_MAX / 2) + 1, 0);
+            piece = &mut further[..];
         }
         Ok(Some(String::from_utf16_lossy(&text)))
     }

@@ -1,13 +1,15 @@
 //! Routines with a SQL body, whose semicolons do not end the command.
 //!
-//! Looks at words only, as psql does. That is enough to find the end of `BEGIN ATOMIC … END`; the
-//! SQL itself is not checked.
+//! Looks at words only, as psql does. That is enough to find the end of `BEGIN ATOMIC … END`, and of
+//! MySQL's `BEGIN … END` with its `END IF` and `END LOOP`; the SQL itself is not checked.
 
 /// How much of a routine has been read.
 #[derive(Default)]
 pub(super) struct Routine {
     stage: Stage,
     depth: u32,
+    /// Whether the word before, in the same statement, was `END`.
+    follows_end: bool,
 }
 
 /// How far the words match `CREATE [OR REPLACE] {FUNCTION | PROCEDURE}`.
@@ -23,9 +25,10 @@ enum Stage {
 }
 
 impl Routine {
-    /// Whether a body is open.
-    pub(super) fn is_open(&self) -> bool {
-        self.depth > 0
+    /// Handles a semicolon; returns whether it ends the command.
+    pub(super) fn semicolon(&mut self) -> bool {
+        self.follows_end = false;
+        self.depth == 0
     }
 
     /// Handles the command's next word outside brackets.
@@ -43,12 +46,15 @@ impl Routine {
         }
     }
 
-    /// `CASE` ends with `END` too.
+    /// `CASE` ends with `END` too, or with `END CASE`; what other words end was never begun here.
     fn body(&mut self, word: &str) {
+        let follows_end = std::mem::replace(&mut self.follows_end, word == "end");
         match word {
+            "case" if follows_end => {}
             "begin" => self.depth += 1,
             "case" if self.depth > 0 => self.depth += 1,
             "end" => self.depth = self.depth.saturating_sub(1),
+            "if" | "loop" | "repeat" | "while" if follows_end => self.depth += 1,
             _ => {}
         }
     }

@@ -96,7 +96,7 @@ impl Scanner<'_> {
     fn run(&mut self) -> Ending {
         while let Some(token) = token(&self.text[self.at..], self.dialect) {
             match token.text {
-                ";" if self.brackets.is_empty() && !self.routine.is_open() => {
+                ";" if self.brackets.is_empty() && self.routine.semicolon() => {
                     return Ending::Semicolon;
                 }
                 "\\" if !self.escape() => return Ending::Backslash,
@@ -209,6 +209,8 @@ mod tests {
             "select /* ; /* ; */ ; */ 1",
             "create rule r as on insert to t do also (select 1; select 2)",
             "create or replace function f() returns int begin atomic select case when true then 1 end; select 2; end",
+            "create procedure p() begin if a then select 1; end if; while b do case c when 1 then select 2; end case; end while; end",
+            "create procedure p() begin begin end; if a then select 1; end if; end",
             "select e'\\';', 'it''s;'",
             r"select 1 \; select 2",
             "select a$b$;",
