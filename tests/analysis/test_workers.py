@@ -146,9 +146,9 @@ def test_agents_with_the_same_kinds_of_clients_are_compared():
     plan = replace(PLAN, endpoint=SEVERAL)
     each_server = [(0, 1, 2), (3, 4, 5), (0, 4, 2)]
     assert len(doubts(*records, plan=plan, clients=each_server)) == 1
-    # A connection for each transaction: every client takes all servers in turn.
-    in_turn = replace(plan, reconnect_each_transaction=True)
-    assert len(doubts(*records, plan=in_turn, clients=[(0,), (1,), (2,)])) == 1
+    # A client that connects for each transaction begins at the same server each time.
+    anew = replace(plan, reconnect_each_transaction=True)
+    assert doubts(*records, plan=anew, clients=[(0,), (1,), (2,)]) == []
     # The last client is an executor, which has no transactions.
     executing = replace(PLAN, groups=[ClientGroup(clients=5, scripts=1)], executors=1)
     assert len(doubts(*records, plan=executing, clients=[(0,), (1,), (2, 5)])) == 1

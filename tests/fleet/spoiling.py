@@ -5,7 +5,8 @@ the first one is said again and again. With ``early``, it is connected before it
 ``ahead``, its intervals are of an hour later; with ``more``, it has done more transactions than it
 has begun; with ``other``, it is of another architecture, and so of another build; with ``mute``, it
 only answers from its first interval on; with ``printing``, it prints much; with ``outages``,
-two of its threads lose their connections, and the first one has them again.
+two of its threads lose their connections, and the first one has them again; with ``telling`` it
+says something for ever, with ``nested`` lists within lists, with ``whole`` what a whole load says.
 """
 
 import subprocess
@@ -29,6 +30,27 @@ def say(frame: object) -> None:
     raw = msgspec.msgpack.encode(frame)
     sys.stdout.buffer.write(len(raw).to_bytes(4, "little") + raw)
     sys.stdout.buffer.flush()
+
+
+def tell(frame: dict[str, Any]) -> None:
+    while True:
+        say({"kind": "note", "at_ns": frame["end_ns"], "source": "engine", "text": "x"})
+
+
+def nest(_frame: dict[str, Any]) -> None:
+    raw = b"\x91" * 10**6
+    sys.stdout.buffer.write(len(raw).to_bytes(4, "little") + raw)
+    sys.stdout.buffer.flush()
+
+
+def claim_the_whole(_frame: dict[str, Any]) -> None:
+    connect = [0] * 10 + [b""]
+    connected = {"clients": 1, "connect": connect, "server_version": "", "tls": ""}
+    say({"kind": "connected", **connected, "backend_pids": [0]})
+
+
+BESIDE = {"telling": tell, "nested": nest, "whole": claim_the_whole}
+"""What is said beside an interval."""
 
 
 def changed(frame: dict[str, Any], how: str) -> dict[str, Any]:
@@ -60,6 +82,8 @@ def changed(frame: dict[str, Any], how: str) -> dict[str, Any]:
             )
         case "hello", "early":
             say({"kind": "part_connected"})
+        case "part_interval", how if how in BESIDE:
+            BESIDE[how](frame)
         case kind, _ if kind == how:
             return {name: spoiled(part) for name, part in frame.items()}
     return frame

@@ -367,7 +367,15 @@ def test_one_whose_numbers_are_rubbish_is_lost_by_name(local, log):
 
 @pytest.mark.parametrize(
     ("kind", "why"),
-    [("ahead", r"a report of a time 3\d{3}\.\d s ahead"), ("endless part_interval", "time again")],
+    [
+        ("ahead", r"a report of a time 3\d{3}\.\d s ahead"),
+        ("endless part_interval", "time again"),
+        ("endless started", "a second Started"),
+        ("endless part_begun", "a second PartBegun"),
+        ("telling", r"Note \d{5} times"),
+        ("nested", "it sent what no agent does"),
+        ("whole", "a Connected, which is of a whole load"),
+    ],
 )
 def test_one_that_would_fill_the_memory_is_lost_by_name(local, log, kind, why):
     plan = plan_for(
@@ -378,6 +386,33 @@ def test_one_that_would_fill_the_memory_is_lost_by_name(local, log, kind, why):
     first, second = running.workers()
     assert second.lost_at_s is None
     assert re.search(why, first.why_lost)
+
+
+def test_one_whose_load_stalls_is_lost_and_the_others_go_on(local, log):
+    """Its way to the server may be gone, or only its own clients wait for so long."""
+    script = "select pg_sleep(20 * (1 - :client_id));"
+    plan = plan_for(
+        local.endpoint(), script, clients=2, threads=2, seconds=4, stall_limit_ns=1_000_000_000
+    )
+    frames, running = shared("local*2", plan, log, on_lost="continue")
+    assert of_kind(Done, frames)[0].end == "complete"
+    first, second = running.workers()
+    assert first.why_lost == "its load was stalled: the server stopped answering"
+    assert second.lost_at_s is None
+    assert second.transactions > 0
+    frames, _ = shared("local*2", plan, log)
+    done = of_kind(Done, frames)[0]
+    assert (done.end, done.reason) == (
+        "stalled",
+        "worker local-1: the server stopped answering",
+    )
+
+
+def test_one_that_prints_instead_of_beginning_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(fleet_module, "PRINTED_BYTES_MAX", 2**17)
+    refusal = pytest.raises(DbdynoError, match=r"worker exec-1 is no agent .*prints without end")
+    with refusal, begun("exec:'yes >&2'"):
+        pass
 
 
 def test_one_that_is_connected_before_it_says_hello_is_lost_by_name(local, log):
@@ -431,7 +466,7 @@ def test_one_that_says_hello_for_ever_is_lost_by_name(local, log):
     frames, _ = shared(spoiling("endless hello"), plan, log)
     (failed,) = of_kind(Failed, frames)
     assert "worker exec-1 was lost before the load began" in failed.message
-    assert "a second hello" in failed.message
+    assert "a second Hello" in failed.message
 
 
 def test_another_architecture_is_refused_by_name():

@@ -143,6 +143,14 @@ def test_nodes_do_the_transactions_of_one_host(cluster, table, log):
     wait_until(lambda: free(cluster), "the end of the agents")
 
 
+def test_nodes_run_what_they_were_sent(cluster):
+    """They have an installation, too, as a node may that has an older one."""
+    with begun("ray:*2"):
+        commands = [command_of(agent) for agent in processes_with(cluster, "dbdyno/agent.py")]
+        assert len(commands) == 2
+        assert all("py_modules_files" in command for command in commands), commands
+
+
 def test_nodes_are_reached_from_outside_the_cluster(cluster):
     """By Ray's client, as it is used from a host that is no node; and by a resource."""
     found = examined(worker_list(f"ray://{cluster.client}/load*2").places())

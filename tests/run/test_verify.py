@@ -141,6 +141,12 @@ def test_a_generator_beside_its_server_gets_less_in_one_run_of_each_pair(runs, t
     assert {text for _, _, text in runs} == {"SELECT 1;"}
 
 
+def test_a_generator_of_several_workers_is_not_made_smaller(runs):
+    shared = beside_its_server(more_options="--workers local*2")
+    with pytest.raises(DbdynoError, match="a load of several workers cannot be verified"):
+        verify(shared, [], Trial(pairs=2), TOOLS, lambda _line: None)
+
+
 def test_an_interrupt_ends_the_whole_trial(runs, monkeypatch):
     finished = verifying.run
 

@@ -108,8 +108,7 @@ def _composition(plan: Plan, part: WorkerPart) -> _Composition:
     """
     group_of = [number for number, its in enumerate(plan.groups or ()) for _ in range(its.clients)]
     endpoint = plan.endpoint
-    # With a connection for each transaction, a client takes all servers in turn.
-    servers = 1 if plan.reconnect_each_transaction else 1 + len(endpoint.further_addresses)
+    servers = 1 + len(endpoint.further_addresses)
     standbys = len(endpoint.standby_addresses or ()) or 1
     kinds = Counter(
         (group_of[client] if group_of else 0, client % servers, client % standbys)

@@ -122,6 +122,8 @@ class Agent:
                 if not self._room.poll(1000 * WORDS_S):
                     return False
                 left = left[stdin.write(left[: select.PIPE_BUF]) :]
+                if left:  # a long word: it is asked nothing else meanwhile, and takes this
+                    self.heard_s = time.monotonic()
         return True
 
     @property
@@ -219,7 +221,7 @@ class Agent:
         except KeyError:
             end = "it sent what no agent does: an answer without a question"
             self.kill()
-        except (msgspec.MsgspecError, ValueError) as error:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             end = f"it sent what no agent does: {error}"
             self.kill()
         self._pass_on(Arrived(self, b"", None, end or self._process.why_ended()))

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import BoundedSemaphore
 
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
-from dbdyno.fleet.fleet import Fleet
+from dbdyno.fleet.fleet import STARTING_MAX, Fleet
 from dbdyno.fleet.words import Place
 
 AT_ONCE = 32
@@ -32,8 +33,14 @@ class Examined(Struct, frozen=True, kw_only=True):
 
 def examined(places: Sequence[Place]) -> list[Examined]:
     """Start an agent at each place, ask it who it is and what its clock says, and end it."""
+    logins = {place.command: BoundedSemaphore(STARTING_MAX) for place in places}
+
+    def examine(place: Place) -> Examined:
+        with logins[place.command]:
+            return _examined(place)
+
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        return list(threads.map(_examined, places))
+        return list(threads.map(examine, places))
 
 
 def _examined(place: Place) -> Examined:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dbdyno import engine
 from dbdyno.errors import DbdynoError
-from dbdyno.fleet.agents import LINE_CHARACTERS, Agent, Arrivals
+from dbdyno.fleet.agents import LINE_CHARACTERS, PRINTED_BYTES_MAX, Agent, Arrivals
 from dbdyno.fleet.clocks import EXCHANGES, Offset, best
 from dbdyno.fleet.hosts import cpus_each
 from dbdyno.fleet.loading import RunningLoad
@@ -32,6 +32,7 @@ from dbdyno.model.secrets import Masker, secrets_of
 
 GREETING_MAX_S = 20.0
 """How long a command may take to start an agent: a login on another host, for example."""
+LOOK_S = 0.25
 STARTING_MAX = 8
 """Agents of one command that are started and not heard yet: sshd refuses more logins at once."""
 CLOCK_MAX_S = 2.0
@@ -225,8 +226,12 @@ class Fleet:
         while deadlines:
             first = next(iter(deadlines))
             try:
-                arrived = self._arrivals.get(timeout=max(0.0, deadlines[first] - time.monotonic()))
+                left_s = deadlines[first] - time.monotonic()
+                arrived = self._arrivals.get(timeout=min(max(0.0, left_s), LOOK_S))
             except queue.Empty:
+                _refuse_endless_printing(deadlines)
+                if left_s > LOOK_S:
+                    continue
                 raise _no_agent(first, f"nothing within {GREETING_MAX_S:g} s") from None
             agent = arrived.agent
             if agent.greeting or not isinstance(arrived.frame, Greeting):
@@ -304,6 +309,12 @@ def _started(number: int, place: Place, arrivals: Arrivals) -> Agent:
 def _greeting(agent: Agent) -> Greeting:
     assert agent.greeting is not None, "the fleet has begun"
     return agent.greeting
+
+
+def _refuse_endless_printing(agents: Iterable[Agent]) -> None:
+    for agent in agents:
+        if agent.printed_bytes() > PRINTED_BYTES_MAX:
+            raise _no_agent(agent, "it prints without end")
 
 
 def _refuse_other_build(agent: Agent, greeting: Greeting) -> None:

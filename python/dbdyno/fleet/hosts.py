@@ -68,8 +68,13 @@ def _by_host(shares: Iterable[Share]) -> list[Neighbours]:
 
 
 def _have_same(one: Greeting, other: Greeting) -> bool:
-    """Whether there are CPUs that both may use."""
-    return one.boot == other.boot and not set(one.cpus_allowed).isdisjoint(other.cpus_allowed)
+    """Whether there is CPU time that both may use."""
+    are_apart = one.cgroup != other.cgroup and (_is_limited(one) or _is_limited(other))
+    return (
+        one.boot == other.boot
+        and not are_apart
+        and not set(one.cpus_allowed).isdisjoint(other.cpus_allowed)
+    )
 
 
 def _with_same(share: Share, of_host: Neighbours) -> Neighbours:

@@ -7,6 +7,7 @@ agent is told the time of its own clock; the offset is then the same for all tha
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -33,6 +34,8 @@ from dbdyno.model.frame import (
     Outage,
     OutageBegun,
     Started,
+    Statement,
+    Transactions,
 )
 from dbdyno.model.frame.parts import Greeting, PartBegun, PartConnected, PartInterval
 from dbdyno.model.plan import Plan
@@ -44,6 +47,11 @@ AWAITED_MIN_S = 8.0
 AWAITED_INTERVALS = 4
 """How long the others wait for an agent's numbers, at least: whoever reads the whole waits longer
 for a frame of it, and then ends them all."""
+SAID_MAX, SAID_PER_S = 10_000, 1000
+"""How often an agent may say the same beside its numbers: more would fill whatever keeps it."""
+_ONCE = (Greeting, Hello, PartConnected, PartBegun, Started, Done, Failed)
+_BESIDE = (Connecting, Note, OutageBegun, Outage, Statement, Transactions)
+_NUMBERS = (PartInterval, Activity)
 _decode = msgspec.msgpack.Decoder(Frame).decode
 _Out = tuple[bytes, Frame]
 
@@ -68,6 +76,8 @@ class _Part:
     outages: dict[int, OutageBegun] = field(default_factory=dict)
     """Those of its threads that have not ended, by when they began: all that both frames tell."""
     is_over: bool = False
+    said: Counter[type] = field(default_factory=lambda: Counter([Greeting]))
+    """How many frames of each kind it has sent."""
 
     def note_outage(self, frame: Frame) -> None:
         """Note whether a thread of it has lost its connections, or has them again."""
@@ -114,6 +124,7 @@ class RunningFleet:
         self._state = _State()
         self._sum: engine.Sum | None = None
         self._counters: list[str] = []
+        self._from_s = time.monotonic()
         self._awaited_s = 0.0
         """Since the last interval of the whole, by naps as in :class:`Pulse`."""
         # Set by signals, which may come while this thread holds any lock.
@@ -255,6 +266,7 @@ class RunningFleet:
         if arrived.frame is None:
             yield from self._lose(part, arrived.end)
             return
+        self._refuse_what_no_agent_says(part, arrived.frame)
         number, shift = part.agent.number, -part.offset.offset_ns
         at = (shift, self._state.begin_ns, time.monotonic_ns())
         match arrived.frame:
@@ -273,11 +285,21 @@ class RunningFleet:
                 part.done, part.is_over = done, True
                 yield from self._begun()
                 if done.end in ("aborted", "stalled") and not self._state.stopped_by:
-                    self._state.stopped_by = part
-                    self._stop_all()
+                    yield from self._fail(part, done)
                 yield from _decoded(self._total.over(number))
             case frame:
                 yield from self._said(part, frame, shift)
+
+    def _refuse_what_no_agent_says(self, part: _Part, frame: object) -> None:
+        kind = type(frame)
+        part.said[kind] += 1
+        if kind in _ONCE and part.said[kind] > 1:
+            raise ValueError(f"a second {kind.__name__}")
+        often = SAID_MAX + SAID_PER_S * (time.monotonic() - self._from_s)
+        if kind in _BESIDE and part.said[kind] > often:
+            raise ValueError(f"{kind.__name__} {part.said[kind]} times")
+        if kind not in (*_ONCE, *_BESIDE, *_NUMBERS):
+            raise ValueError(f"a {kind.__name__}, which is of a whole load")
 
     @property
     def _total(self) -> engine.Sum:
@@ -289,8 +311,6 @@ class RunningFleet:
         """What an engine says beside its numbers."""
         frame: Frame | None = None
         match said:
-            case Greeting() | Hello() if part.hello or isinstance(said, Greeting):
-                raise ValueError(f"a second {type(said).__name__.lower()}")
             case Hello():
                 part.hello = said
                 frame = self._hello()
@@ -367,6 +387,23 @@ class RunningFleet:
         )
         yield msgspec.msgpack.encode(of_all), of_all
 
+    def _fail(self, part: _Part, done: Done) -> Iterator[_Out]:
+        """The load of an agent was given up, which may be the way from its host to the server."""
+        others_go_on = any(not other.is_over for other in self._parts)
+        if self._goes_on_without and others_go_on:
+            yield self._lost(part, f"its load was {done.end}: {done.reason}")
+        else:
+            self._state.stopped_by = part
+            self._stop_all()
+
+    def _lost(self, part: _Part, why: str) -> _Out:
+        """Note when a part was lost, and why."""
+        part.lost_at_s = max(0.0, (time.monotonic_ns() - self._state.begin_ns) / 1e9)
+        part.why_lost = why
+        text = f"worker {part.agent.name} was lost after {part.lost_at_s:.1f} s: {why}"
+        note = Note(at_ns=time.monotonic_ns(), source="workers", text=text)
+        return msgspec.msgpack.encode(note), note
+
     def _lose(self, part: _Part, why: str) -> Iterator[_Out]:
         """An agent has ended without an end of its load."""
         part.is_over = True
@@ -375,8 +412,7 @@ class RunningFleet:
         why = part.agent.with_last_line(why)
         if self._is_killed:
             return
-        begin_ns = self._state.begin_ns
-        if not begin_ns:
+        if not self._state.begin_ns:
             failed = Failed(
                 code="worker",
                 message=f"worker {part.agent.name} was lost before the load began: {why}",
@@ -384,11 +420,7 @@ class RunningFleet:
             )
             yield msgspec.msgpack.encode(failed), failed
             return
-        part.lost_at_s = max(0.0, (time.monotonic_ns() - begin_ns) / 1e9)
-        part.why_lost = why
-        text = f"worker {part.agent.name} was lost after {part.lost_at_s:.1f} s: {why}"
-        note = Note(at_ns=time.monotonic_ns(), source="workers", text=text)
-        yield msgspec.msgpack.encode(note), note
+        yield self._lost(part, why)
         for begun in part.outages.values():
             # Its threads cannot end them any more; one lost connection is known of.
             outage = Outage(begun.at_ns, None, 1, begun.message)

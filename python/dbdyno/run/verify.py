@@ -143,6 +143,13 @@ def _change(recording: Run, findings: Sequence[Finding], requested: RunOptions) 
             "that shares a saturated host with the server",
             hint="dbdyno explain without --verify shows what was found.",
         )
+    if requested.workers:
+        raise DbdynoError(
+            "usage",
+            "a load of several workers cannot be verified with a smaller load generator: its "
+            "threads are theirs",
+            "Run it without --workers, then explain --verify that run.",
+        )
     if recording.plan.threads > 1:
         threads = recording.plan.threads // 2
         name = f"with {counted(threads, 'engine thread')}"
