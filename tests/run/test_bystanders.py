@@ -34,8 +34,15 @@ def test_a_table_that_is_dropped_is_no_news(database: Server) -> None:
         assert connection.execute(TABLES).fetchone() == (0,)
 
 
-def test_nothing_is_asked_of_a_private_server(database: Server) -> None:
-    """It may be gone by then, and nobody would have to drop anything."""
+def test_a_table_that_a_private_server_keeps_is_no_news(database: Server) -> None:
+    """It goes with its server; a table that can be dropped is: further runs may use the server."""
     said: list[str] = []
-    Bystander("witness", database.connect).drop(replace(database, kind="private"), said.append)
+    private = replace(database, kind="private")
+    bystander = Bystander("witness", database.connect)
+    with database.connect() as connection:
+        connection.execute(f"create table {bystander.table} (n int)".encode())
+    bystander.drop(private, said.append)
+    with database.connect() as connection:
+        assert connection.execute(TABLES).fetchone() == (0,)
+    bystander.drop(private, said.append)
     assert said == []

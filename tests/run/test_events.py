@@ -330,10 +330,10 @@ def test_commits_that_were_only_promised_are_found_missing(home):
     assert lost_ms
     assert min(lost_ms) > 0
     assert all(one["lost"] < one["acknowledged"] for one in failovers)
-    assert {one["loss_allowed_ms"] for one in failovers} == {3 * 200}
-    # A WAL writer that gets no CPU is later than the three delays that the level promises.
+    assert {one["loss_allowed_ms"] for one in failovers} == {3 * 200 + 400}
+    # A WAL writer that gets no CPU is later than three delays and a moment.
     too_late = [reason for reason in record["invalid_reasons"] if "acknowledged commit" in reason]
-    assert len(too_late) == sum(one > 600 for one in lost_ms), too_late
+    assert len(too_late) == sum(one > 1000 for one in lost_ms), too_late
 
 
 @pytest.mark.parametrize(

@@ -70,10 +70,12 @@ def test_a_semi_synchronous_commit_waits_for_the_standby(home: Path) -> None:
                 counters["Rpl_semi_sync_master_yes_tx"],
                 counters["Rpl_semi_sync_master_no_tx"],
             ) == ("1", "0")
+            assert server.is_followed_synchronously()
             following.execute("stop slave io_thread")
             primary.execute("insert into a values (1)")
             counters = dict(primary.execute(status).fetchall())
             assert counters["Rpl_semi_sync_master_no_times"] == "1"
+            assert not server.is_followed_synchronously()
 
 
 @pytest.mark.parametrize(

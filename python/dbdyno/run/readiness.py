@@ -151,6 +151,9 @@ def first_record(
     """Return the record as known before the first transaction."""
     database = all_databases()[description.database]
     promise = promise_of(database, description.durability)
+    durability = dict(description.durability)
+    if database.loss_window and promise != "relaxed":  # then it changes nothing
+        durability.pop(database.loss_window.setting, None)
     return RunRecord(
         run_id="",  # assigned by the run folder
         status="running",
@@ -164,7 +167,7 @@ def first_record(
             "title": database.title if database.known_from != "nothing" else "",
             "version": description.version,
             "promise": None if "durability" in description.unreadable else promise,
-            "durability": description.durability,
+            "durability": durability,
         },
         seed=plan.seed,
         dbdyno_version=metadata.version("dbdyno"),

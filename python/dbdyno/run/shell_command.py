@@ -50,7 +50,7 @@ def run_command(
         code = _ended(process, over)
         output.seek(0)
         printed = output.read().decode(errors="replace")
-    printed = Masker([server.endpoint().password or ""]).text(printed)
+    printed = Masker([server.endpoint().password or ""], touches_others=True).text(printed)
     if code is None:
         return Failure("it had not ended when the run did", printed)
     if code:

@@ -117,12 +117,17 @@ class PrivateServer(Server):
                     )
                 time.sleep(LOOK_AGAIN_S)
 
-    @property
     def is_followed_synchronously(self) -> bool:
-        """Whether a commit is acknowledged only when all standbys have received it."""
+        """Whether a commit is at present acknowledged only when all standbys have received it.
+
+        Raises what the driver does if the server does not answer.
+        """
         settings = {one.name: one.value for one in self.cluster.blueprint.settings}
         count = len(self.standbys)
-        return count > 0 and self._replication.is_synchronous(settings, count)
+        if not count or not self._replication.is_synchronous(settings, count):
+            return False
+        with self.connect() as connection:
+            return self._replication.waits(connection)
 
     @property
     def _replication(self) -> Replication:

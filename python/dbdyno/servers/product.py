@@ -146,7 +146,8 @@ class Replication:
     applied everything up to there: it waits for that for a second. ``trouble`` returns why a
     standby does not follow at present; empty if it does. ``promote`` makes a primary of a standby
     once it has applied all that it has received. ``is_synchronous`` tells whether, by these
-    settings, a commit is acknowledged only when all of so many standbys have received it.
+    settings, a commit is acknowledged only when all of so many standbys have received it, and
+    ``waits`` whether a primary with such settings does wait at present.
     """
 
     copies_primary: bool
@@ -159,6 +160,7 @@ class Replication:
     trouble: Callable[[Connection], str]
     promote: Callable[[Connection], None]
     is_synchronous: Callable[[Mapping[str, str], int], bool]
+    waits: Callable[[Connection], bool]
 
 
 @dataclass(frozen=True, kw_only=True)

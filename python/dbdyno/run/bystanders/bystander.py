@@ -45,13 +45,13 @@ class Bystander:
     def drop(self, server: Server, say: Callable[[str], None]) -> None:
         """End, and drop the table of a server; say so if it may stay, as when that is gone."""
         self.end()
-        if server.kind == "private":
-            return  # it goes with its tables, and may be gone already
         statement = f"drop table {self.table}"
         try:
             with self._connect() as connection:
                 connection.execute(statement)
         except Exception as error:  # of any driver
+            if server.kind == "private":
+                return  # it goes with its tables
             why = str(error).partition("\n")[0]
             say(f"a table of dbdyno may be left: {why}; to remove it: {statement};")
 

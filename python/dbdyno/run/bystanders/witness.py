@@ -5,7 +5,10 @@ row, whatever the load is. The witness commits far less than a load does: what i
 of what was lost. It never decides what a loss means.
 """
 
+import heapq
 import time
+from array import array
+from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, field
 
 from dbdyno.databases.connecting import Driver
@@ -17,6 +20,7 @@ PAUSE_S = 0.005
 """Between two commits of a client, so that the load has the server nearly for itself."""
 RETRY_S = 0.01
 """Between two attempts to connect: by so much the first commit may be seen late."""
+READ_AT_ONCE = 100_000
 READING_TRIES, READING_AGAIN_S = 5, 1.0
 ASKED_EVERY = 100
 """After so many commits of a client, its server is asked which it is: a pooler may change it."""
@@ -27,8 +31,9 @@ class Committing(Client):
     """What one client of the witness has seen; instants are in ns of the monotonic clock."""
 
     number: int
-    acknowledged_ns: dict[int, int] = field(default_factory=dict)
-    """When the commit of each of its rows was acknowledged."""
+    acknowledged_ns: MutableSequence[int] = field(default_factory=lambda: array("q"))
+    """When the commit of each of its rows was acknowledged, from number 1 on; 0 if it was not. A
+    long run has millions."""
     errors_ns: list[int] = field(default_factory=list)
     resumed_ns: list[int] = field(default_factory=list)
     """When its first commit after an error, or several, was acknowledged."""
@@ -38,7 +43,7 @@ class Committing(Client):
 class Testimony:
     """What all clients saw, and what the data has: instants in order, in ns."""
 
-    acknowledged_ns: list[int]
+    acknowledged_ns: Sequence[int]
     errors_ns: list[int]
     resumed_ns: list[int]
     """First commits of a client after an error of its own. While a server is killed, session by
@@ -79,29 +84,39 @@ class Witness(Bystander):
     def testimony(self) -> Testimony:
         """Compare what was acknowledged with what the data has."""
         self.end()
-        acknowledged = {
-            (client.number, number): at_ns
-            for client in self._clients
-            for number, at_ns in client.acknowledged_ns.items()
-        }
         lost_ns = None
         for _ in range(READING_TRIES):
             try:
                 with self._connect() as connection:
-                    rows = connection.execute(f"select client, number from {self.table}").fetchall()
+                    found_ns = sorted(self._lacking(connection))
                     self._ask(connection)
             except Exception:  # whatever its driver raises while the server is not there
                 time.sleep(READING_AGAIN_S)
             else:
-                lost_ns = [acknowledged[row] for row in acknowledged.keys() - set(map(tuple, rows))]
+                lost_ns = found_ns
                 break
+        acknowledged = (filter(None, client.acknowledged_ns) for client in self._clients)
         return Testimony(
-            acknowledged_ns=sorted(acknowledged.values()),
+            acknowledged_ns=array("q", heapq.merge(*acknowledged)),
             errors_ns=sorted(at_ns for client in self._clients for at_ns in client.errors_ns),
             resumed_ns=sorted(at_ns for client in self._clients for at_ns in client.resumed_ns),
-            lost_ns=None if lost_ns is None else sorted(lost_ns),
+            lost_ns=lost_ns,
             servers=sorted(self._servers),
         )
+
+    def _lacking(self, connection: Connection) -> Iterator[int]:
+        """Yield when rows were acknowledged that the data lacks."""
+        for client in self._clients:
+            for first in range(1, len(client.acknowledged_ns) + 1, READ_AT_ONCE):
+                last = first + READ_AT_ONCE - 1
+                rows = connection.execute(
+                    f"select number from {self.table} "
+                    f"where client = {client.number} and number between {first} and {last}"
+                )
+                present = {number for (number,) in rows.fetchall()}
+                for number, at_ns in enumerate(client.acknowledged_ns[first - 1 : last], first):
+                    if at_ns and number not in present:
+                        yield at_ns
 
     def _commit(self, client: Committing) -> None:
         """Commit row after row, each in a transaction of its own, until the end."""
@@ -122,9 +137,11 @@ class Witness(Bystander):
                 )
             except Exception:  # of any driver: whether the row is there is not known
                 client.errors_ns.append(time.monotonic_ns())
+                client.acknowledged_ns.append(0)
                 client.close()
             else:
-                now_ns = client.acknowledged_ns[number] = time.monotonic_ns()
+                now_ns = time.monotonic_ns()
+                client.acknowledged_ns.append(now_ns)
                 if len(client.errors_ns) > errors:
                     client.resumed_ns.append(now_ns)
                     errors = len(client.errors_ns)

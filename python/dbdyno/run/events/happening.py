@@ -4,11 +4,11 @@ A thread of its own waits for each instant. An event that fails, such as a serve
 start again, is recorded with its reason and never ends the run: what follows is what is measured.
 """
 
+import contextlib
 import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 
 from dbdyno.databases.connecting import driver_of, open_connection, url_of
 from dbdyno.databases.connection import Connection
@@ -80,10 +80,11 @@ class Happenings:
             wait_ns = self._measured_from_ns + event.at_ns - time.monotonic_ns()
             if self._over.wait(max(wait_ns, 0) / 1e9):
                 return
+            is_followed = False
+            if isinstance(self.server, PrivateServer):
+                with contextlib.suppress(Exception):  # of any driver: then nothing is promised
+                    is_followed = self.server.is_followed_synchronously()
             begin_ns, error = time.monotonic_ns(), ""
-            is_followed = (
-                isinstance(self.server, PrivateServer) and self.server.is_followed_synchronously
-            )
             self._say(f"event: {event.name}")
             try:
                 self._do(event)
@@ -128,7 +129,7 @@ class Happenings:
                 self.server = self.server.started_again()
 
 
-@contextmanager
+@contextlib.contextmanager
 def happening(
     events: Sequence[PlannedEvent],
     connected: ConnectedServer,

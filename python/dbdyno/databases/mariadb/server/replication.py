@@ -93,6 +93,12 @@ def _is_synchronous(settings: Mapping[str, str], standbys: int) -> bool:
     return settings.get(WAITING, "").lower() in ON and standbys == 1
 
 
+def _waits(primary: Connection) -> bool:
+    """Whether commits wait at present: they do not after a time limit, until it has caught up."""
+    answer = primary.execute("show global status like 'Rpl_semi_sync_master_status'")
+    return bool(answer.fetchone()[1] == "ON")
+
+
 REPLICATION = Replication(
     copies_primary=False,
     over_tcp=True,
@@ -104,4 +110,5 @@ REPLICATION = Replication(
     trouble=_trouble,
     promote=_promote,
     is_synchronous=_is_synchronous,
+    waits=_waits,
 )
