@@ -229,6 +229,6 @@ def test_the_password_is_masked_in_the_output_of_a_hook_that_fails():
     address = Address(unix=UnixSocket(path="/tmp/x/.s.PGSQL.5433"))
     endpoint = Endpoint(address=address, user="me", password="secret", database="app")
     with pytest.raises(DbdynoError) as caught:
-        hooked("echo the password is $PGPASSWORD; exit 3", endpoint)
+        hooked("echo the password is $PGPASSWORD, as in -p$PGPASSWORD; exit 3", endpoint)
     assert "failed with exit code 3" in caught.value.message
-    assert "the password is ***" in caught.value.message
+    assert "the password is ***, as in -p***" in caught.value.message

@@ -75,6 +75,21 @@ def test_a_run_that_adds_rows_reads_none_when_there_are_many(
     assert invariants_read(server, capfd, *words, transactions=1) == set()
 
 
+def test_a_table_to_which_rows_were_added_is_large_as_well(
+    server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It was loaded with few."""
+    few = ("-D", "tables=2", "-D", "table_size=400")
+    everything = {"rows", "sum of k"}
+    assert main(["load", "oltp_insert", "--target", server.url, *few]) == 0
+    capfd.readouterr()
+    assert invariants_read(server, capfd, "oltp_insert", *few) == {"rows"}
+    assert invariants_read(server, capfd, "oltp_update_index", *few) == everything
+    assert invariants_read(server, capfd, "oltp_insert", *few, transactions=200) == {"rows"}
+    assert invariants_read(server, capfd, "oltp_insert", *few) == set()
+    assert invariants_read(server, capfd, "oltp_update_index", *few) == set()
+
+
 def test_damage_to_the_rows_that_are_read_is_detected(server: Server) -> None:
     assert main(["load", "oltp_read_only", "--target", server.url, *TABLES]) == 0
     workload = find_workload("oltp_read_only")

@@ -13,6 +13,7 @@ import msgspec
 from dbdyno.model.plan import LoadPlan, Plan
 
 MASK = "***"
+_LONG = 4
 # Of scripts' variables and options: also the end of a longer name, in either spelling, such as
 # mysql-password and mysql_password.
 SECRET_NAME = r"(?<![a-zA-Z0-9])(?:password|passwd|pwd|sslpassword)"
@@ -37,13 +38,19 @@ class Masker:
     """Masks secrets where they stand as words of their own.
 
     Not inside other words: a password of one letter would take that letter out of the text, and
-    show what it is.
+    show what it is. Only where ``touches_others`` are long ones masked inside words, too: a command
+    may print its own options, such as ``-psecret``.
     """
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: Iterable[str], *, touches_others: bool = False) -> None:
         self._secrets = sorted(filter(None, secrets), key=len, reverse=True)
         self._bytes = [secret.encode(errors="surrogateescape") for secret in self._secrets]
-        words = "|".join(rf"(?<!\w){re.escape(secret)}(?!\w)" for secret in self._secrets)
+        words = "|".join(
+            re.escape(secret)
+            if touches_others and len(secret) >= _LONG
+            else rf"(?<!\w){re.escape(secret)}(?!\w)"
+            for secret in self._secrets
+        )
         self._pattern = re.compile(words) if words else None
 
     def text(self, text: str) -> str:

@@ -17,6 +17,7 @@ from typing import Generic, Literal, TypeVar
 
 from msgspec import Struct
 
+from dbdyno.analysis.series.timeline import timeline
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import Explanation
 from dbdyno.model.run import Histograms, Run
@@ -142,6 +143,7 @@ class LiveRun:
         if self._followed.has_more():
             self.run = self._followed.load(self._histograms)
             if self.watchers:
+                timeline(self.run)  # once, and not by each of those who wait for it
                 self.report.of(self.run)
         else:
             self.status = read_record(self._folder).status

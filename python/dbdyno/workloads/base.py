@@ -267,10 +267,11 @@ def _about(laws: tuple[Law, ...]) -> set[str]:
 
 
 def _read(connection: Connection, queries: Mapping[str, str], names: set[str]) -> Snapshot:
-    """Read only these numbers: a query may read a whole table."""
-    return {
+    """Read only these numbers, each query once: it may read a whole table."""
+    wanted = {name: query for name, query in queries.items() if name in names}
+    found = {
         # Some drivers give a sum of decimals as text.
-        name: int(Decimal(str(connection.execute(query).fetchone()[0])))
-        for name, query in queries.items()
-        if name in names
+        query: int(Decimal(str(connection.execute(query).fetchone()[0])))
+        for query in dict.fromkeys(wanted.values())
     }
+    return {name: found[query] for name, query in wanted.items()}

@@ -7,7 +7,7 @@ host that is short; if it is long there is a network between, or it waits for a 
 from msgspec import Struct
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.explain.needs import LackingError, client_time, committed, needed
+from dbdyno.explain.needs import client_time, committed, needed
 from dbdyno.model.run import Run
 
 WITHIN_A_MACHINE_S = 100e-6
@@ -52,10 +52,14 @@ def stays_within_machine(run: Run) -> bool:
     return run.plan.endpoint.address.is_on_this_host and run.record.network_delay is None
 
 
-def network_time_of(run: Run) -> NetworkTime:
-    """From the session samples of the first server, and the engine's count of round trips."""
+def network_time_of(run: Run) -> NetworkTime | None:
+    """From the session samples of the server, and the engine's count of round trips.
+
+    None with several servers: the clients of the first alone are sampled, and the round trips of
+    all are counted.
+    """
     if (run.server_intervals.server > 0).any():
-        raise LackingError("the clients of the other servers were not sampled")
+        return None
     spent = client_time(run)
     intervals = run.intervals
     counted = float(intervals.round_trips[intervals.phase == "measure"].sum())

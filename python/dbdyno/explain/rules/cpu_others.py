@@ -195,7 +195,7 @@ def _on_the_way(run: Run, spent: Budget) -> float:
     if stays_within_machine(run):
         return spent.share("client_or_network")
     network = network_time_of(run)
-    return network.own - network.beyond_machine
+    return network.own - network.beyond_machine if network else 0.0
 
 
 RULE = Rule(

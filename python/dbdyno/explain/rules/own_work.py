@@ -219,7 +219,7 @@ def _growth(used: ProcessorTime) -> float:
 def _on_the_way(run: Run) -> float:
     """Of client time, unless round trips are longer than within a host."""
     network = network_time_of(run)
-    return network.own if network.trip_s < WITHIN_A_MACHINE_S else 0.0
+    return network.own if network and network.trip_s < WITHIN_A_MACHINE_S else 0.0
 
 
 RULE = Rule(

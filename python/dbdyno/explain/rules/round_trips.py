@@ -20,7 +20,7 @@ from typing import ClassVar
 from dbdyno.analysis.search.bounds import pipelining_saves_s, round_trip_floor_s
 from dbdyno.analysis.waits.processor_time import SATURATED
 from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
-from dbdyno.explain.needs import LackingError, client_time
+from dbdyno.explain.needs import LackingError, client_time, needed
 from dbdyno.explain.resources.network_time import (
     WITHIN_A_MACHINE_S,
     is_over_socket,
@@ -116,7 +116,7 @@ class RoundTrips(WaitClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> RoundTrips | NotFound:
     """Not if round trips are short, or long only because the CPU is saturated."""
-    network = network_time_of(run)
+    network = needed(network_time_of(run), "the clients of the other servers were not sampled")
     if network.share < NOTICED:
         return NotFound(f"clients spent {percent(network.share)} of their time on the network")
     each = milliseconds(network.trip_s * 1e3)

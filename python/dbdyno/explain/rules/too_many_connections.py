@@ -158,7 +158,8 @@ def _if_crowded(
 
 def _queued_on_the_way(run: Run) -> float:
     """On a saturated CPU wake-ups queue too; over a network the two cannot be distinguished."""
-    return network_time_of(run).beyond_machine if stays_within_machine(run) else 0.0
+    network = network_time_of(run) if stays_within_machine(run) else None
+    return network.beyond_machine if network else 0.0
 
 
 RULE = Rule(

@@ -99,6 +99,18 @@ def measures(values: Values) -> Mapping[str, str]:
     }
 
 
+def grown(values: Values) -> Mapping[str, str]:
+    """Return the query for how many rows there are by now, up to one more than a run reads."""
+    if not are_all_read(values):
+        return {}  # it reads stretches
+    names = [table.name for table in tables(values)]
+    enough = rows_read.ROWS_READ_MAX // len(names) + 1  # rows are added to all tables alike
+    counted = _over_all(
+        "count(*)", (f"(select 1 from {name} limit {enough}) rows_" for name in names)
+    )
+    return dict.fromkeys((ROWS, rows_seen(values), sum_of_k_seen(values)), counted)
+
+
 def _stretches(values: Values) -> tuple[str, ...]:
     """Return stretches from the beginning of the first table to the end of the last."""
     tables = int(values["tables"])

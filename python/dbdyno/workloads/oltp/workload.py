@@ -57,6 +57,7 @@ class Member(Struct, frozen=True, kw_only=True):
             tables=data.tables,
             scripts=self.scripts,
             measures=data.measures,
+            grown=data.grown,
             laws=self.laws,
             balances=(),
             variables=data.variables,
