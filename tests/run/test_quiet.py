@@ -42,7 +42,7 @@ def look(monkeypatch):
         monkeypatch.setattr(quiet, "Sample", Sample)
         monkeypatch.setattr(quiet, "time", Clock())
         said: list[str] = []
-        BeforeRun(RunOptions(**options), 17, said.append).look()
+        BeforeRun(RunOptions(**options), [17], said.append).look()
         return said
 
     return look_at

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from dbdyno.analysis.waits.processor_time import processor_time
 from dbdyno.model.plan import Address
 from dbdyno.run.bystanders.probe import Reader
 from dbdyno.run.standbys.finding import Standby
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.spec import parse_spec
+from dbdyno.store.run import open_run
+from tests.store.hdr import HISTOGRAMS
 from tests.support.ended import record_of
 from tests.support.patience import wait_until
 
@@ -56,6 +59,21 @@ def test_each_script_runs_where_its_role_says(home, scripts, words):
     assert [one["name"] for one in record["standbys"]] == ["standby 1", "standby 2"]
     assert [one["clients"] for one in record["standbys"]] == [2, 2]
     assert "each of 4 clients has a second connection" in ended.stderr
+
+
+def test_the_work_of_standbys_is_the_runs_own(home, scripts):
+    """They are no other programs that disturb it, however much they do."""
+    reads, writes = scripts
+    record = record_of(
+        dbdyno(
+            *(f"{reads}@9@read", f"{writes}@1@write", "--server", "postgres,standbys=1"),
+            *("-c", "8", "-T", "4", "--warmup", "0", "--max-disturbance", "100%"),
+        )
+    )
+    run = open_run(record["run_id"]).load(HISTOGRAMS)
+    used = processor_time(run)
+    assert used is not None
+    assert used.further_servers > used.server / 2
 
 
 @pytest.mark.parametrize(

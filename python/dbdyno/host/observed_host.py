@@ -130,10 +130,18 @@ class ObservedHost:
 
 
 def observe(
-    server: int | None, engines: Sequence[int], folders: Iterable[Path], root: Path = ROOT
+    server: int | None,
+    engines: Sequence[int],
+    folders: Iterable[Path],
+    further_servers: Sequence[int] = (),
+    root: Path = ROOT,
 ) -> ObservedHost:
-    """Return what to observe: the server and the engines with their descendants, and ourselves."""
-    firsts = {"server": () if server is None else (server,), "engine": engines}
+    """Return what to observe: the servers and the engines with their descendants, and ourselves."""
+    firsts = {
+        "server": () if server is None else (server,),
+        "further_servers": further_servers,
+        "engine": engines,
+    }
     groups = {name: ProcessGroup(*numbers) for name, numbers in firsts.items() if numbers}
     # The engine and a private server are descendants of this process, but are counted separately.
     groups["dbdyno"] = ProcessGroup(os.getpid(), alone=True)

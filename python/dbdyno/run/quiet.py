@@ -6,7 +6,7 @@ that was to be undisturbed must not be disturbed after all.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dbdyno.analysis.waits.disturbance import NOTICED, busiest_programs
 from dbdyno.errors import DbdynoError
@@ -24,9 +24,11 @@ SAY_EVERY_S = 15.0
 class BeforeRun:
     """The look of one run: it begins with the creation, while other preparation goes on."""
 
-    def __init__(self, options: RunOptions, server: int | None, say: Callable[[str], None]) -> None:
-        self._options, self._server, self._say = options, server, say
-        self._first = Sample([server])
+    def __init__(
+        self, options: RunOptions, servers: Sequence[int | None], say: Callable[[str], None]
+    ) -> None:
+        self._options, self._servers, self._say = options, servers, say
+        self._first = Sample(servers)
 
     def look(self) -> None:
         """Report busy programs, or wait for their end; raise if they do not end."""
@@ -56,7 +58,7 @@ class BeforeRun:
             if now_s - said_s >= SAY_EVERY_S:
                 said_s = now_s
                 self._say(f"{_who(busy)}: still waiting, {began_s + WAIT_MAX_S - now_s:.0f} s left")
-            sample = Sample([self._server])
+            sample = Sample(self._servers)
             time.sleep(LOOK_EVERY_S)
             busy = sample.busy()
             if not _is_quiet(busy):

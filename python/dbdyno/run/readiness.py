@@ -112,7 +112,9 @@ def make_ready(  # noqa: PLR0913 - independent inputs
     refuse_too_many(-(-job.clients // servers), connected.free_connections)
     data = found or find_data(job, tools, observer, connected)
     values = data.values
-    host = BeforeRun(job.options, connected.server.process_id, say)
+    host = BeforeRun(
+        job.options, [connected.server.process_id, *connected.server.further_processes], say
+    )
     endpoint, isolation = _isolated(job, connected, values)
     endpoint = way.to(endpoint) if way else endpoint
     endpoint = with_standbys(endpoint, read_from) if read_from else endpoint

@@ -105,7 +105,7 @@ def verify(
     }
     done: list[tuple[Run, Run]] = []
     for number in range(trial.pairs):
-        BeforeRun(requested, None, say).look()
+        BeforeRun(requested, [], say).look()
         # The sides take turns at going first, so that drift affects both.
         turns = list(sides) if number % 2 == 0 else list(reversed(sides))
         runs = {turn: _measured(recording, sides[turn], tools) for turn in turns}

@@ -82,6 +82,7 @@ def watching(  # noqa: PLR0913 - independent inputs
         # Not to a server that has taken its place: that has other counters.
         connect=partial(open_connection, server.conninfo) if is_room else partial(_refuse, free),
         process_id=server.process_id,
+        further_processes=server.further_processes,
         data_directory=server.data_directory,
         log_path=options.server_log or server.log_path,
         own_sessions=frozenset({own_session}),

@@ -44,6 +44,11 @@ class Server:
         return self.kind != "existing"
 
     @property
+    def further_processes(self) -> list[int]:
+        """The processes of its standbys, and of further servers of the load, on this host."""
+        return []
+
+    @property
     def begun_with(self) -> int:
         """With how many servers clients begin, in turn."""
         return 1

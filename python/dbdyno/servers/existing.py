@@ -27,6 +27,7 @@ class FurtherServer:
     address: Address
     takes_writes: bool
     """When the run began; also if it does not say."""
+    process_id: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,11 @@ class ExistingServer(Server):
     takes_writes: bool = True
     """When the run began, if there are further ones."""
     further: tuple[FurtherServer, ...] = ()
+
+    @property
+    def further_processes(self) -> list[int]:
+        """The processes of the further servers that are on this host."""
+        return [one.process_id for one in self.further if one.process_id is not None]
 
     @property
     def begun_with(self) -> int:
@@ -107,4 +113,5 @@ def _inspected(target: str, first: Endpoint) -> FurtherServer:
             target=driver.pinned(target, connection),
             address=endpoint.address,
             takes_writes=driver.takes_writes(connection) is not False,
+            process_id=driver.process_id(connection),
         )

@@ -81,6 +81,11 @@ class PrivateServer(Server):
         with self.connect() as connection:
             self._replication.promote(connection)
 
+    @property
+    def further_processes(self) -> list[int]:
+        """The processes of its standbys."""
+        return [one.process_id for one in self.standbys if one.process_id is not None]
+
     def wait_for_standbys(self, say: Callable[[str], None]) -> None:
         """Wait until its standbys have applied all that it has committed, however long they take.
 

@@ -88,6 +88,8 @@ class Watched:
     """How often the server's processes are sampled in a second; 0 for never."""
     reconnects: bool = False
     """Whether clients connect anew for each transaction."""
+    further_processes: Sequence[int] = ()
+    """Of its standbys, and of further servers of the load, on this host."""
     standbys: Mapping[str, Callable[[], Connection]] = field(default_factory=dict)
     """How to reach the server's standbys, by the names under which their lag is recorded."""
     knows_sessions: bool = True
@@ -271,7 +273,7 @@ class Recorder:
     def _machine_task(self, engines: Sequence[int]) -> Task:
         data, log = self._watched.data_directory, self._watched.log_path
         folders = [folder for folder in (data, log and log.parent) if folder]
-        host = observe(self._watched.process_id, engines, folders)
+        host = observe(self._watched.process_id, engines, folders, self._watched.further_processes)
         if self._watched.telemetry.task_classes:
             classifier = self._classifier
             host.server_tasks = TaskTimes(

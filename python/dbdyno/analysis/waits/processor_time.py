@@ -1,6 +1,6 @@
 """Who used the host's CPU while the run was measured.
 
-    capacity = server + engine + dbdyno + others + stolen + idle
+    capacity = server + further servers + engine + dbdyno + others + stolen + idle
 
 from the kernel's accounting, in core-seconds. What is counted for the host and for none of dbdyno's
 processes was used by others, including kernel threads. The kernel counts the host's time in ticks
@@ -18,7 +18,7 @@ from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.model.counters import Busiest, Counter, Machine, Processes
 from dbdyno.model.run import Run, once
 
-RUN = ("server", "engine", "dbdyno")
+RUN = ("server", "further_servers", "engine", "dbdyno")
 """The processes of the run."""
 
 SATURATED = 0.8
@@ -34,6 +34,8 @@ class ProcessorTime(Struct, frozen=True, kw_only=True):
 
     cores: float
     server: float
+    further_servers: float = 0.0
+    """Standbys on this host, and further targets."""
     engine: float
     dbdyno: float
     others: float

@@ -47,7 +47,7 @@ def foreign_sessions(run: Run, used: ProcessorTime) -> float:
 
 
 def own_utilization(run: Run) -> float | None:
-    """The share of CPU time that server and engine use; None if it is not known.
+    """The share of CPU time that the run's processes use; None if it is not known.
 
     What others use now may not remain theirs if the run needs more.
     """
@@ -55,7 +55,8 @@ def own_utilization(run: Run) -> float | None:
         used = processor_time(run)
     except LackingError:
         return None
-    return (used.server + used.engine + used.dbdyno) / max(1.0 - used.stolen, 1e-9)
+    own = used.server + used.further_servers + used.engine + used.dbdyno
+    return own / max(1.0 - used.stolen, 1e-9)
 
 
 def busiest_others(run: Run, least_s: float, limit: int = 3) -> list[tuple[str, float]]:

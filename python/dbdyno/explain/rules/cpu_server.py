@@ -60,6 +60,7 @@ class CpuServer(LimitClaim, frozen=True, kw_only=True):
     def seen(self) -> list[str]:
         shares = {
             "server": self.used.server,
+            "further servers": self.used.further_servers,
             "load generator": self.used.engine,
             "telemetry and dbdyno": self.used.dbdyno,
             "other programs": self.used.others - self.kernel_share,

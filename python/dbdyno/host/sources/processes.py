@@ -16,7 +16,7 @@ SOURCE = HostSource(
     watches="processes of the server, the engine and dbdyno itself: CPU time (`cpu_us` to the "
     "microsecond; its parts in ticks of each process), run-queue time, "
     "context switches, page faults, number by state, and memory (shared memory counted once)",
-    objects="`server`, `engine`, `dbdyno`",
+    objects="`server`, `further_servers` (standbys, and further targets), `engine`, `dbdyno`",
     counters=frozenset(
         {
             "cpu_us",
