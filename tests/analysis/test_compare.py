@@ -146,10 +146,19 @@ def test_levels_that_are_compared_with_one_reference_are_so_many_tests():
         name: tuple([record(tps) for tps in side] for side in both)
         for name, both in {"same": same, "halved": halved}.items()
     }
-    assert compare_levels({"halved": sides["halved"]}, TPS)["halved"].verdict == "worse"
-    together = compare_levels(sides, TPS)
+    cells = {name: [(block, "") for block in range(3)] for name in sides}
+    alone = compare_levels({"halved": sides["halved"]}, TPS, cells=cells)
+    assert alone["halved"].verdict == "worse"
+    together = compare_levels(sides, TPS, cells=cells)
     assert together["halved"].verdict == "cannot tell"
     assert together["halved"].p_adjusted == 2 * together["halved"].p
+
+
+def test_pairs_of_one_block_are_one_sample_of_a_level():
+    side = ([100, 101, 100, 99], [50, 51, 49, 50])
+    both = tuple([record(tps) for tps in one] for one in side)
+    cells = {"halved": [(0, "few"), (0, "many"), (1, "few"), (1, "many")]}
+    assert compare_levels({"halved": both}, TPS, cells=cells)["halved"].pairs == 2
 
 
 def test_pairs_in_which_one_run_has_no_such_metric_are_left_out():

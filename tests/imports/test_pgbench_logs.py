@@ -62,6 +62,16 @@ def test_outcomes_scripts_lags_and_tries_are_counted():
     assert run.duration_s == pytest.approx(2.401)
 
 
+def test_aggregated_lines_before_version_15_count_skipped_ones_as_done():
+    older = "1795895601 10 7000 0 100 2000 5 0 0 5 3\n1795895602 1 1 0 1 1 0 0 0 0 0\n"
+    run = run_of(older)
+    assert (run.ok, run.skipped) == (8, 3)
+    assert run.latencies_ms["mean"] == pytest.approx(7001 / 8 / 1e3)
+    assert run.parts[0].printed["tps"] == 7
+    newer = "".join(f"{line} 0 0 0 0\n" for line in older.splitlines())
+    assert run_of(newer).ok == 11
+
+
 @pytest.mark.parametrize("more", ["", " 17", " 0 3"])
 @pytest.mark.parametrize("words", [0, 5])
 def test_lines_that_are_read_at_once_are_as_if_read_one_by_one(more, words):

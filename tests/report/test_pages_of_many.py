@@ -73,6 +73,17 @@ def made_comparison_page():
     return comparison_page(found, gates, (3, 3))
 
 
+def test_a_condition_on_what_one_side_has_not_measured_is_named():
+    made_up_runs.pairs(3)
+    sides = select_runs("tag:variant=a", "tag:variant=b")
+    found = compare(sides.before.records, sides.after.records, paired=True)
+    (result,) = apply_gates(found, [Gate(metric="copy_in_rows_per_s", share=0.03)])
+    assert result.outcome == "cannot tell"
+    assert result.sentence.endswith(
+        "does not fail: copy_in_rows_per_s was not measured in runs of both variants."
+    )
+
+
 def test_settings_that_differ_are_shown_and_equal_ones_folded():
     page = render_html(made_comparison_page())
     settings = page[page.index('<section id="settings"') :]

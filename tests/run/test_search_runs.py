@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.test_interrupts import servers_left, wait_for
+from tests.run.test_interrupts import arguments_of, servers_left, wait_for
 from tests.support.program import Program
 
 CLIENTS = 6
@@ -102,6 +102,7 @@ def test_an_interrupt_in_the_middle_keeps_what_is_known(script, home, number):
     # On a machine that stalls, the first rate may be missed: a met rate was reported before.
     assert "met" in {trial["outcome"] for trial in found["trials"]}
     assert not found["is_over"]
+    assert "failure" not in found
     assert "Traceback" not in err
     assert servers_left(home) == []
 
@@ -115,4 +116,22 @@ def test_an_interrupt_before_the_first_rate_is_judged_shows_the_capacity(script,
     found = json.loads(out)
     assert found["verdict"] == "Interrupted before a rate was judged."
     assert found["capacity_tps"] > 0
+    assert servers_left(home) == []
+
+
+def test_what_is_known_when_a_run_fails_is_shown_before_the_error(script, home):
+    server = ("--server", "postgres,shared_buffers=64MB")
+    with begin(script, home, *server, "--slo", "p50<10s") as process:
+        wait_for(" TPS: met", process)
+        for name in [path.name for path in Path("/proc").glob("[0-9]*")]:
+            arguments = arguments_of(name)
+            if str(home) in arguments and arguments.partition(" ")[0].endswith("/postgres"):
+                os.kill(int(name), signal.SIGKILL)
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 2, err
+    found = json.loads(out)
+    assert "met" in {trial["outcome"] for trial in found["trials"]}
+    assert not found["is_over"]
+    assert found["failure"]["message"]
+    assert "Traceback" not in err
     assert servers_left(home) == []

@@ -18,7 +18,7 @@ from dbdyno.servers.private import PrivateServer
 from dbdyno.store.listing import find_run, read_record, runs_folder
 from dbdyno.store.studies import list_studies, read_rates
 from dbdyno.store.summary import list_runs
-from dbdyno.study import turn
+from dbdyno.study import turn, turn_server
 from dbdyno.study.clocks import Instant, now
 from dbdyno.study.execute import execute
 from dbdyno.study.folder import begin_study, machine_held, reopen_study
@@ -223,10 +223,13 @@ def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
     assert resume().status == "done"
 
 
-def test_a_study_whose_script_was_edited_is_not_gone_on_with(tmp_path):
+@pytest.mark.parametrize(
+    "given", ['["bulk_insert@0", "mine.sql"]', '"bulk_insert@0"\nfile = ["mine.sql@2"]']
+)
+def test_a_study_whose_script_was_edited_is_not_gone_on_with(tmp_path, given):
     script = tmp_path / "mine.sql"
     script.write_text("select 1;")
-    text = ONCE.replace('"bulk_insert@0"', '["bulk_insert@0", "mine.sql"]')
+    text = ONCE.replace('"bulk_insert@0"', given)
     with pytest.raises(KeyboardInterrupt):
         begin(tmp_path, text, Interrupted)
     script.write_text("select 2;")
@@ -293,6 +296,24 @@ def test_a_disk_that_fills_stops_the_study_where_it_can_be_gone_on_with(tmp_path
     assert f"dbdyno study resume {record.study_id}" in caught.value.hint
     assert len(record.results) == 1
     assert record.stopped["code"] == "disk_full"
+
+
+def test_room_for_data_is_needed_only_where_it_is_copied(tmp_path, monkeypatch):
+    """All turns of a study that restores once have one copy."""
+
+    class Filled(Astray):
+        def meet(self, frame: Frame) -> None:
+            if isinstance(frame, Done):
+                monkeypatch.setattr(turn_server, "disk_free_bytes", lambda: 0)
+
+    assert begin(tmp_path, ONCE, Filled).status == "done"
+
+
+def test_a_server_of_the_users_that_is_not_there_is_not_its_points_result(tmp_path):
+    text = ONCE.replace("[base]", '[base]\ntarget = "postgresql://me@127.0.0.1:1/app"')
+    with pytest.raises(DbdynoError, match="Connection refused"):
+        begin(tmp_path, text)
+    assert [record.results for record in list_studies()] in ([], [[]])
 
 
 def test_a_turn_that_met_a_full_disk_is_not_its_points_result(tmp_path):

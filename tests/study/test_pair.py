@@ -159,6 +159,9 @@ def test_on_private_servers_each_run_has_the_data_and_the_hook_its_server(capsys
     assert not others
 
 
+TWO_TARGETS = "postgresql://c/d,postgresql://a:tiger@e/f"
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -170,7 +173,15 @@ def test_on_private_servers_each_run_has_the_data_and_the_hook_its_server(capsys
         (("nosuch", "--before", "true", "--after", "true"), "nosuch"),
         (
             ("tpcb", "--before", "true", "--after", "true", "--target", "postgresql://a:b@c/d"),
-            "contains a password",
+            "contain a password",
+        ),
+        (
+            ("tpcb", "--before", "true", "--after", "true", "-D", "password=tiger"),
+            "contain a password",
+        ),
+        (
+            ("tpcb", "--before", "true", "--after", "true", "--target", TWO_TARGETS),
+            "contain a password",
         ),
     ],
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from dbdyno.analysis.compare.compare import compare, compare_levels
+from dbdyno.analysis.compare.metrics import Cell
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.model.study import MARGIN, Factor
@@ -83,22 +84,34 @@ def compared(
     The pairs of one block, at other levels of other factors, are one sample.
     """
     before, after = ([trial.record for trial in side] for side in zip(*of, strict=True))
-    cells = [(trial.block, _levels(trial.point)) for trial, _ in of]
-    found = compare(before, after, metrics, margin=margin, paired=True, cells=cells)
+    found = compare(before, after, metrics, margin=margin, paired=True, cells=_cells(of))
     return {each.id: each for each in found.metrics}
 
 
 def compared_with(
     among: Sequence[Trial], factor: str, reference: str, metric: str, margin: float = MARGIN
 ) -> dict[str, MetricComparison]:
-    """The verdict on each other level of a factor against the reference, judged together."""
+    """The verdict on each other level of a factor against the reference, judged together.
+
+    The pairs of one block, at other levels of other factors, are one sample.
+    """
     levels = dict.fromkeys(trial.point.get(factor, reference) for trial in among)
-    sides = {
-        level: ([one.record for one, _ in both], [other.record for _, other in both])
+    found = {
+        level: both
         for level in levels
         if level != reference and (both := pairs(among, factor, reference, level))
     }
-    return compare_levels(sides, metric, margin)
+    sides = {
+        level: ([one.record for one, _ in both], [other.record for _, other in both])
+        for level, both in found.items()
+    }
+    cells = {level: _cells(both) for level, both in found.items()}
+    return compare_levels(sides, metric, margin, cells=cells)
+
+
+def _cells(of: Sequence[tuple[Trial, Trial]]) -> list[Cell]:
+    """The block of each pair, and its levels."""
+    return [(trial.block, _levels(trial.point)) for trial, _ in of]
 
 
 def _levels(point: Mapping[str, str]) -> frozenset[tuple[str, str]]:

@@ -132,8 +132,7 @@ def _compared(trials: Trials, of: _PairedContrast, beside: Sequence[float] = ())
         unequal=_unequal(trials, of),
         beside=beside,
     )
-    repeats = found.pairs_in_all
-    return replace(found, decide_with=trials.study.further(repeats) if repeats else "")
+    return replace(found, decide_with=trials.study.with_more(found.more_pairs))
 
 
 def _unequal(trials: Trials, of: _PairedContrast) -> list[str]:

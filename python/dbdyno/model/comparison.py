@@ -193,9 +193,3 @@ class Comparison(Struct, frozen=True, kw_only=True):
     def more_pairs(self) -> int:
         """How many more pairs would decide all metrics."""
         return max((one.more_pairs for one in self.metrics), default=0)
-
-    @property
-    def pairs_in_all(self) -> int:
-        """How many pairs would decide all metrics from scratch; 0 if all are decided."""
-        open_ones = [one for one in self.metrics if one.more_pairs]
-        return max((one.pairs + one.more_pairs for one in open_ones), default=0)

@@ -235,6 +235,10 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
         """The command that continues it."""
         return f"dbdyno {'pair --resume' if self.has_hooks else 'study resume'} {self.study_id}"
 
+    def with_more(self, pairs: int) -> str:
+        """Return the command that adds so many pairs, whatever was lost; empty if none."""
+        return self.further(self.spec.repeats + pairs) if pairs else ""
+
     def further(self, repeats: int) -> str:
         """Return the command that continues the study until it has this many repeats."""
         return f"{self.to_continue} --{'pairs' if self.has_hooks else 'repeats'} {repeats}"

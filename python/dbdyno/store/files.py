@@ -7,6 +7,7 @@ dies, so a run whose record says ``running`` but whose lock is free was interrup
 import errno
 import fcntl
 import os
+import secrets
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -42,9 +43,10 @@ def replace_json(path: Path, value: object) -> None:
 
 def replace_bytes(path: Path, content: bytes) -> None:
     """Write a new file next to the old one, sync it to disk, and rename it."""
-    unfinished = path.with_name(path.name + ".new")
+    # A name that nobody has: a file beside the user's own may be another one of theirs.
+    unfinished = path.with_name(f"{path.name[:200]}.{secrets.token_hex(4)}.new")
     try:
-        with unfinished.open("wb") as file:
+        with unfinished.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -23,7 +23,7 @@ from dbdyno.answers.answer import Trial, Trials
 from dbdyno.errors import DbdynoError
 from dbdyno.model.run import Histograms, Run
 from dbdyno.model.study import STUDY, StudyRecord, StudySpec
-from dbdyno.run.options.words import items_from
+from dbdyno.run.options.words import files_from, items_from
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.listing import remove_run, runs_folder
 from dbdyno.store.run import RunFolder
@@ -55,6 +55,7 @@ def begin_study(path: Path | None, spec: StudySpec, overrides: Overrides) -> Ite
     """
     points = points_of(spec)
     named = {item.name for point in points for item in items_from(point.options)}
+    named.update(name for point in points for name in files_from(point.options))
     files = (Path(name) for name in sorted(named))
     record = StudyRecord(
         study_id=new_study_id(spec.name),

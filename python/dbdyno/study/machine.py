@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from dbdyno.errors import DbdynoError
 from dbdyno.home import home
 from dbdyno.host import cpu
 from dbdyno.host.describe import clients_admitted, files_max
@@ -12,6 +13,9 @@ from dbdyno.host.disk import free_bytes
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.server_folders import place_for
 from dbdyno.servers.settings import this_machine
+
+DISK_SPARE_BYTES = 100_000_000
+"""What must be free beside the data: for logs, and for what runs record."""
 
 
 class Machine(Struct, frozen=True, kw_only=True):
@@ -42,3 +46,8 @@ def disk_free_bytes() -> int:
     """Free space for runs and for servers, which may be on another disk."""
     place = place_for("private", server_identity())
     return min(free_bytes(home()), free_bytes(place))
+
+
+def disk_full(message: str) -> DbdynoError:
+    """Return the error that stops a study."""
+    return DbdynoError("disk_full", message, "Free some space, then continue.", exit_code=2)

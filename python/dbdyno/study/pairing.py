@@ -14,8 +14,7 @@ from dbdyno.run.options.grammar import WeightedName
 from dbdyno.run.options.run_options import RunOptions
 from dbdyno.run.options.words import WORKLOAD, option_table
 from dbdyno.run.work import looks_like_file
-from dbdyno.store.secrets import without_password
-from dbdyno.study.spec import ELSEWHERE
+from dbdyno.study.spec import ELSEWHERE, holds_password
 
 SIDE, BEFORE, AFTER = "side", "before", "after"
 
@@ -24,14 +23,15 @@ def pair_spec(
     items: Sequence[WeightedName], options: RunOptions, hooks: Mapping[str, str], pairs: int
 ) -> StudySpec:
     """Return the study; ``hooks`` are the shell commands of the sides."""
-    if options.target is not None and without_password(options.target) != options.target:
-        raise DbdynoError(
-            "usage", "--target contains a password, which would be recorded", ELSEWHERE
-        )
     levels = tuple(Level(name=side, options={}, hook=hook) for side, hook in hooks.items())
     # The options of every run, with script files by their full paths: a resumed pair finds them.
     # The study gives each pair a seed of its own.
-    given = replace(options, seed=None)
+    files = tuple(_by_full_path(file) for file in options.script_files)
+    table = option_table(replace(options, seed=None, script_files=files))
+    if holds_password(table):
+        raise DbdynoError(
+            "usage", "the options contain a password, which would be recorded", ELSEWHERE
+        )
     return StudySpec(
         name="pair",
         title=f"After against before: {hooks[AFTER]}",
@@ -39,8 +39,10 @@ def pair_spec(
         size="small",
         factors=(Factor(name=SIDE, title="side", levels=levels),),
         base={
-            WORKLOAD: [_weighted(item) for item in items],
-            **option_table(given),
+            WORKLOAD: [
+                str(_by_full_path(item) if looks_like_file(item.name) else item) for item in items
+            ],
+            **table,
             "tag": [f"{name}={value}" for name, value in options.tags],
         },
         repeats=pairs,
@@ -50,7 +52,6 @@ def pair_spec(
     )
 
 
-def _weighted(item: WeightedName) -> str:
+def _by_full_path(item: WeightedName) -> WeightedName:
     path = Path(item.name)
-    name = str(path.absolute()) if looks_like_file(item.name) and path.is_file() else item.name
-    return str(item._replace(name=name))
+    return item._replace(name=str(path.absolute())) if path.is_file() else item

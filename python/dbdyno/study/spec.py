@@ -14,16 +14,19 @@ from msgspec.structs import replace
 from dbdyno.analysis.compare.metrics import KNOWN
 from dbdyno.answers.answering import all_answers
 from dbdyno.errors import DbdynoError, errors_about
+from dbdyno.model.secrets import names_secret
 from dbdyno.model.study import Contrast, Factor, OptionTable, Question, Size, StudySpec
-from dbdyno.run.options.grammar import span_ns
+from dbdyno.run.options.grammar import WeightedName, span_ns, weighted_name
 from dbdyno.run.options.run_options import SCRIPT_OPTION, SECOND_NS
 from dbdyno.run.options.words import (
+    SCRIPT_FILE,
     SCRIPTS,
     WORKLOAD,
     items_from,
     known_options,
     option_text,
     options_from,
+    texts_of,
 )
 from dbdyno.run.work import looks_like_file
 from dbdyno.store.secrets import without_password
@@ -47,6 +50,7 @@ ELSEWHERE = (
     "Leave it out. dbdyno reads it from PGPASSWORD or ~/.pgpass, from MYSQL_PWD or ~/.my.cnf, or "
     "from an ODBC data source in odbc.ini."
 )
+_VARIABLES = "define"
 _OPTIONS = SCRIPT_OPTION.removeprefix("--")
 
 
@@ -181,17 +185,17 @@ class _Reader:
 
     def _anchored(self, options: OptionTable) -> OptionTable:
         """Resolve script files relative to the study file."""
-        if WORKLOAD not in options:
-            return options
-        given = options[WORKLOAD]
-        names = given if isinstance(given, list) else [given]
-        found = [self._beside(str(name)) for name in names]
-        return {**options, WORKLOAD: found if isinstance(given, list) else found[0]}
+        found = dict(options)
+        for key in {WORKLOAD, SCRIPT_FILE} & options.keys():
+            given = options[key]
+            beside = [self._beside(weighted_name(name), key) for name in texts_of(given)]
+            found[key] = beside if isinstance(given, list) else beside[0]
+        return found
 
-    def _beside(self, item: str) -> str:
-        name, at, weight = item.rpartition("@") if "@" in item else (item, "", "")
-        path = self._path.absolute().parent / name
-        return f"{path}{at}{weight}" if looks_like_file(name) and path.is_file() else item
+    def _beside(self, item: WeightedName, key: str) -> str:
+        path = self._path.absolute().parent / item.name
+        is_named = key == SCRIPT_FILE or looks_like_file(item.name)
+        return str(item._replace(name=str(path)) if is_named and path.is_file() else item)
 
     def _levels_named(
         self, where: str, name: str, levels: Scalar | list[Scalar], factors: Sequence[Factor]
@@ -246,10 +250,15 @@ class _Reader:
 
 
 def holds_password(options: OptionTable) -> bool:
-    """Whether a target's address or an option of a sysbench script contains a password."""
-    script_options = dict(options.get(_OPTIONS, {}))
-    texts = [
-        str(options.get("target", "")),
-        *(f"--{name}={value}" for name, value in script_options.items()),
+    """Whether an address, a variable or an option of a sysbench script contains a password."""
+    addresses = [
+        part
+        for name in ("target", "further-target")
+        for text in texts_of(options.get(name, ()))
+        for part in (text, *text.split(","))
     ]
-    return any(without_password(one) != one for one in texts)
+    given = [f"--{pair}" for pair in texts_of(options.get(_OPTIONS, ()))]
+    variables = [pair.partition("=")[0] for pair in texts_of(options.get(_VARIABLES, ()))]
+    return any(without_password(one) != one for one in (*addresses, *given)) or any(
+        map(names_secret, variables)
+    )

@@ -25,16 +25,19 @@ from dbdyno.run.runner import end_with, run
 from dbdyno.run.tools import Tools
 from dbdyno.study.clocks import Clock, Instant, clock_jumps
 from dbdyno.study.hook import HOOK_FAILED, run_hook
-from dbdyno.study.machine import disk_free_bytes
+from dbdyno.study.machine import DISK_SPARE_BYTES, disk_free_bytes, disk_full
 from dbdyno.study.plan import connections_of
 from dbdyno.study.resolved_point import ResolvedPoint
 from dbdyno.study.turn_server import TurnServer
 
-DISK_SPARE_BYTES = 100_000_000
 DISK_LEFT_MIN_BYTES = 1_000_000
 """A server that dies of a full disk leaves its clients only a lost connection."""
 
-STOPPING_CODES = frozenset({"disk_full", "not_writable", "home_unwritable", HOOK_FAILED})
+STOPPING_CODES = frozenset(
+    {"disk_full", "not_writable", "home_unwritable", "not_quiet", HOOK_FAILED}
+)
+NOT_REACHED_CODES = frozenset({"unreachable", "cannot_connect"})
+"""Of a server that is not the study's: no turn could be made on it, whatever its point is."""
 
 
 class Turns:
@@ -66,17 +69,15 @@ class Turns:
     def make(self, turn: Turn) -> TurnResult:
         """Run the turn; raises what stops the study. :meth:`end` ends the server."""
         point = self._points[turn.point]
-        free, needed = disk_free_bytes(), point.data_bytes + DISK_SPARE_BYTES
-        if free < needed:
-            sizes = f"{gigabytes(needed)}, but {gigabytes(free)} are free"
-            raise _disk_full(f"the next turn needs {sizes}")
+        if disk_free_bytes() < DISK_SPARE_BYTES:
+            raise disk_full(f"less than {gigabytes(DISK_SPARE_BYTES)} are free")
         watch = _TurnWatch(self._observer, self._clock)
         try:
             outcome = _outcome(self._measured(turn, point, watch))
         except Exception as error:  # not even a defect in dbdyno may end a study of many hours
-            outcome = {"status": "failed", "error": _error(error)}
+            outcome = {"status": "failed", "error": _error(error, point)}
         if outcome["status"] != "done" and disk_free_bytes() < DISK_LEFT_MIN_BYTES:
-            raise _disk_full(outcome["error"]["message"])  # it says nothing about its point
+            raise disk_full(outcome["error"]["message"])  # it says nothing about its point
         end = self._clock()
         return TurnResult(
             turn=turn,
@@ -172,25 +173,22 @@ def _outcome(record: RunRecord) -> dict[str, Any]:
     failures = [f"{failure.count} × {failure.message}" for failure in record.failures]
     message = "; ".join([*record.invalid_reasons, *failures]) or "the run failed"
     if record.disk_full:
-        raise _disk_full(message)
+        raise disk_full(message)
     error = {"code": "run_failed", "message": message, "hint": f"dbdyno report {record.run_id}"}
     status = "invalid" if record.status == "done" else "failed"
     return {**result, "status": status, "error": error}
 
 
-def _error(error: Exception) -> dict[str, str]:
+def _error(error: Exception, point: ResolvedPoint) -> dict[str, str]:
     """Return why there is no run; raise an error that the point is not responsible for."""
     if isinstance(error, DbdynoError):
-        if error.code in STOPPING_CODES:
+        is_elsewhere = point.server is None
+        if error.code in STOPPING_CODES or (is_elsewhere and error.code in NOT_REACHED_CODES):
             raise error
         return {"code": error.code, "message": error.message, "hint": error.hint}
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        raise _disk_full(error.strerror or str(error)) from error
+        raise disk_full(error.strerror or str(error)) from error
     place = traceback.extract_tb(error.__traceback__)[-1]
     message = f"{type(error).__name__}: {error}"
     hint = f"This is a bug in dbdyno, in {place.name} ({place.filename}:{place.lineno})."
     return {"code": "unexpected", "message": message, "hint": hint}
-
-
-def _disk_full(message: str) -> DbdynoError:
-    return DbdynoError("disk_full", message, "Free some space, then continue.", exit_code=2)

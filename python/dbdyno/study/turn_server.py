@@ -4,6 +4,9 @@ A turn that needs another server or other data than the one before always starts
 it must not be affected by what ran before it.
 """
 
+import time
+
+from dbdyno.formatting import gigabytes
 from dbdyno.model.study import StudySpec
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.observer import Observer
@@ -12,9 +15,11 @@ from dbdyno.run.target import New
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import PrivateServer, start_private
+from dbdyno.study.machine import DISK_SPARE_BYTES, disk_free_bytes, disk_full
 from dbdyno.study.prepared_data import PreparedData
 from dbdyno.study.resolved_point import ResolvedPoint
 
+LOOK_S = 0.1
 Key = tuple[object, ...]
 
 
@@ -61,7 +66,17 @@ class TurnServer:
             held.stop()
             self._ended = held
 
+    def _refuse_full_disk(self, point: ResolvedPoint) -> None:
+        """Raise DbdynoError if a copy of the data has no room when the last one is gone."""
+        needed = point.data_bytes + DISK_SPARE_BYTES
+        while (free := disk_free_bytes()) < needed:
+            if self._ended is None or self._ended.is_gone:
+                sizes = f"{gigabytes(needed)}, but {gigabytes(free)} are free"
+                raise disk_full(f"the next turn needs {sizes}")
+            time.sleep(LOOK_S)
+
     def _started(self, point: ResolvedPoint, new: New) -> PrivateServer:
+        self._refuse_full_disk(point)
         data = None
         if point.tables:
             data, self.load_s = self.data.data_for(point, new)

@@ -117,13 +117,21 @@ def compare_levels(
     sides: Mapping[str, tuple[Sequence[RunRecord], Sequence[RunRecord]]],
     metric: str,
     margin: float = MARGIN,
+    *,
+    cells: Mapping[str, Sequence[Cell]],
 ) -> dict[str, MetricComparison]:
     """Compare one metric at several levels, each paired with the same reference, judged together.
 
     Each level is one test. Levels are compared only with the reference, not with each other.
+    ``cells`` are those of each level's pairs, as in :func:`compare`.
     """
     samples = {
-        level: samples_of(metric, *(list(map(metrics_of, side)) for side in both), paired=True)
+        level: samples_of(
+            metric,
+            *(list(map(metrics_of, side)) for side in both),
+            paired=True,
+            cells=cells[level],
+        )
         for level, both in sides.items()
     }
     known = {level: one for level, one in samples.items() if one is not None}

@@ -239,7 +239,7 @@ def more_pairs_command(compared: ComparedRuns, comparison: Comparison) -> str:
             study = read_study_record(find_study_folder(compared.study_id))
         except StoreError:
             return ""  # it is gone
-        return study.further(comparison.pairs_in_all)
+        return study.with_more(more)
     if not all(map(_can_be_repeated, runs)):
         return ""
     if runs[0].command == runs[1].command and compared.are_single:

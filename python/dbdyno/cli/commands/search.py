@@ -8,7 +8,13 @@ from dbdyno.analysis.search.objective import Objective
 from dbdyno.analysis.search.rate_search import Search
 from dbdyno.cli.app import command
 from dbdyno.cli.commands.run import What
-from dbdyno.cli.output import Exit, print_json, refuse_several_forms, showing_kept_result
+from dbdyno.cli.output import (
+    Exit,
+    print_error,
+    print_json,
+    refuse_several_forms,
+    showing_kept_result,
+)
 from dbdyno.cli.pages import (
     Form,
     FormOption,
@@ -81,17 +87,22 @@ def search(
     job = check_search(what, options, tools, ProgressLines(0).say)
     progress = ProgressLines(progress_ns(job.options))
     latest: list[Search] = []
+    failed: DbdynoError | None = None
     try:
         found = search_it(job, wanted, tools, progress, known=latest.append)
     except KeyboardInterrupt:
         if not latest:
             raise
         found = latest[-1]
+    except DbdynoError as why:
+        if not latest:
+            raise
+        found, failed = latest[-1], why
     finally:
         progress.close()
     with showing_kept_result("All runs are kept: dbdyno runs"):
-        _show(found, form, options)
-    return exit_of(found)
+        _show(found, failed, form, options)
+    return exit_of(found) if failed is None else Exit.FAILED
 
 
 def exit_of(found: Search) -> Exit:
@@ -114,12 +125,18 @@ def _wanted(slo: tuple[Objective, ...], rate_max: float | None, error: float) ->
     return Wanted(objectives=slo, error=error, rate_max_tps=rate_max)
 
 
-def _show(found: Search, form: Form | None, options: RunOptions) -> None:
+def _show(
+    found: Search, failed: DbdynoError | None, form: Form | None, options: RunOptions
+) -> None:
+    """Show what was found, and what ended it before its end."""
     page = search_page(found)
     if options.report is not None:
         write_page(page, options.report)
         print_report_path(options.report)
     if options.json:
-        print_json(search_object(found))
-    else:
-        print_page(page, form)
+        why = failed and {"code": failed.code, "message": failed.message, "hint": failed.hint}
+        print_json(search_object(found) | ({"failure": why} if why else {}))
+        return
+    print_page(page, form)
+    if failed is not None:
+        print_error(failed.code, failed.message, failed.hint, as_json=False)

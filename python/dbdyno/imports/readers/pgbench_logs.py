@@ -6,7 +6,7 @@ Of a log of any size only counts are kept: by latency, with 11 bits of it, by se
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -221,15 +221,19 @@ class AggregatedLog:
         self._intervals[start] = [one + more for one, more in zip(known, numbers, strict=False)]
         self._max_us = max(self._max_us, numbers[4])
 
+    def _done(self, numbers: Sequence[int]) -> int:
+        """Return how many transactions were done: before version 15, skipped ones were counted."""
+        return numbers[0] - numbers[9] if self._columns == 10 else numbers[0]
+
     def run(self) -> ImportedRun:
         """The run that they tell of."""
         starts = sorted(self._intervals)
         steps = Counter(later - start for start, later in pairwise(starts))
         step_s = steps.most_common(1)[0][0] if steps else 0
         sums = [sum(column) for column in zip(*self._intervals.values(), strict=False)]
-        done = sums[0]
         has_failures = self._columns >= 14
         skipped = sums[9] if len(sums) > 9 else None
+        done = self._done(sums)
         failed = sum(sums[12:]) if has_failures else 0
         run = ImportedRun(
             tool="pgbench",
@@ -251,7 +255,7 @@ class AggregatedLog:
         if done:
             run.latencies_ms = {"mean": sums[1] / done / 1e3, "max": self._max_us / 1e3}
         for start in starts[:-1]:  # the last one was cut short
-            number, total_us = self._intervals[start][:2]
+            number, total_us = self._done(self._intervals[start]), self._intervals[start][1]
             printed = {"time_s": float(start + step_s), "tps": number / step_s}
             if number:
                 printed["mean_ms"] = total_us / number / 1e3

@@ -32,6 +32,16 @@ class Gate(Struct, frozen=True, kw_only=True):
         """The gate as it is written on the command line."""
         return f"{self.metric}:worse:{self.share * 100:g}%".removeprefix(":")
 
+    def without_metric(self) -> "GateResult":
+        """Return the result if the runs of one side lack its metric."""
+        sentence = (
+            f"--fail-if {self.sentence} does not fail: {self.metric} was not measured in runs of "
+            "both variants."
+        )
+        return GateResult(
+            gate=self.sentence, metric=self.metric, outcome="cannot tell", sentence=sentence
+        )
+
     def applied_to(self, metric: MetricComparison) -> "GateResult":
         """Whether the metric breaks it."""
         option = f"--fail-if {self.sentence}"
@@ -63,12 +73,13 @@ class GateResult(Struct, frozen=True, kw_only=True):
 
 def apply_gates(comparison: Comparison, gates: Iterable[Gate]) -> list[GateResult]:
     """Apply every gate to every metric that it is about."""
-    return [
-        gate.applied_to(metric)
-        for gate in gates
-        for metric in comparison.metrics
-        if gate.metric in ("", metric.id)
-    ]
+    results = []
+    for gate in gates:
+        about = [one for one in comparison.metrics if gate.metric in ("", one.id)]
+        results += [gate.applied_to(metric) for metric in about]
+        if gate.metric and not about:
+            results.append(gate.without_metric())
+    return results
 
 
 def is_broken(results: Sequence[GateResult]) -> bool:

@@ -24,6 +24,7 @@ from dbdyno.run.options.run_options import SCRIPT_OPTION, RunOptions
 
 WORKLOAD = "workload"
 SCRIPTS = "scripts"
+SCRIPT_FILE = "file"
 TABLES = ("set", "define", SCRIPTS, SCRIPT_OPTION.removeprefix("--"))
 """Words whose values are tables of names and values, merged name by name."""
 
@@ -64,6 +65,18 @@ def read_options(words: Sequence[str]) -> RunOptions:
             "bad_option", " ".join(str(error).split()), "See dbdyno run --help."
         ) from error
     return options
+
+
+def files_from(table: Mapping[str, Any]) -> list[str]:
+    """Return the names of the script files that are given as options."""
+    return [weighted_name(name).name for name in texts_of(table.get(SCRIPT_FILE, ()))]
+
+
+def texts_of(value: object) -> list[str]:
+    """Return an option's values as on a command line; those of a table as ``name=value``."""
+    if isinstance(value, Mapping):
+        return [f"{name}={option_text(one)}" for name, one in value.items()]
+    return [option_text(one) for one in _listed(value)]
 
 
 def option_table(options: RunOptions) -> dict[str, Any]:

@@ -128,9 +128,9 @@ def next_step(trials: Trials) -> NextStep | None:
     where = f" at {levels_text(of.others)}" if of.others else ""
     sides = f"{of.contrast.after} against {of.contrast.before}"
     what = f"{first.title}, {title_of(trials, of.contrast.factor)} {sides}{where}"
-    repeats = first.pairs + first.more_pairs
     turn_s = study.spent.whole_s / max(len(study.results), 1)
-    takes = roughly((repeats - trials.spec.repeats) * turn_s * len(study.points))
+    takes = roughly(first.more_pairs * turn_s * len(study.points))
     return NextStep(
-        f"To decide the first open question ({what}), in about {takes}:", study.further(repeats)
+        f"To decide the first open question ({what}), in about {takes}:",
+        study.with_more(first.more_pairs),
     )
