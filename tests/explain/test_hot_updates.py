@@ -59,6 +59,13 @@ def test_recreating_an_index_without_the_column_is_advised_only_if_it_has_others
     assert found.advice[0].endswith("needs it, or recreate it without balance.")
 
 
+def test_no_unique_index_is_advised_to_be_dropped():
+    unique = msgspec.structs.replace(index("accounts.by_balance", "balance"), is_unique=True)
+    found = outcome_of("hot_updates", updating(unique))
+    assert not [text for text in (*found.advice, found.refute) if "rop " in text or "DROP" in text]
+    assert "separate table" in found.advice[0]
+
+
 def test_every_index_that_prevents_hot_is_named():
     both = (index("accounts.by_balance", "balance"), index("accounts.by_both", "id", "balance"))
     found = outcome_of("hot_updates", updating(*both))

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from dbdyno.cli import main
 from dbdyno.cli.folders import CONTENTS
 from dbdyno.model.plan import Address, TcpAddress
+from dbdyno.model.record import WorkerRecord
 from dbdyno.model.secrets import Masker
 from dbdyno.report.content import Figure, Page, Table
 from dbdyno.report.masking import mask_of, masked
@@ -127,6 +128,22 @@ def test_where_runs_were_made_is_masked(site):
     endpoint = msgspec.structs.replace(
         plan.endpoint, address=Address(tcp=tcp), user="payroll_app", database="payroll"
     )
+    standby = Address(tcp=TcpAddress(host="db18.corp.example", port=5432))
+    endpoint = msgspec.structs.replace(endpoint, standby_addresses=[standby])
+    worker = WorkerRecord(
+        name="load7.corp.example",
+        host="load7",
+        clients=8,
+        threads=1,
+        transactions=1,
+        tps=None,
+        response_ms=None,
+        cpu_us_per_transaction=None,
+        clock_offset_us=0.0,
+        clock_bound_us=0.0,
+        begun_late_us=None,
+        lost_at_s=None,
+    )
     run = made_up_runs.run(
         plan=msgspec.structs.replace(plan, endpoint=endpoint),
         target="postgresql://payroll_app@db17.corp.example:5432/payroll",
@@ -134,11 +151,16 @@ def test_where_runs_were_made_is_masked(site):
             "/srv/jane/app.sql",
             "--target",
             "postgresql://payroll_app@10.1.2.3/payroll",
+            "--further-target",
+            "postgresql://payroll_app@db18.corp.example/payroll",
+            "--workers",
+            "ssh:load7.corp.example",
         ],
         server={"kind": "existing", "title": "PostgreSQL", "version": "18.1", "promise": "full"},
+        workers=[worker],
         tags={"note": "role payroll_app of database payroll on vm"},
     )
-    secrets = ("db17", "10.1.2.3", "payroll", "jane", "/srv", ">vm<", "on vm")
+    secrets = ("db17", "db18", "load7", "10.1.2.3", "payroll", "jane", "/srv", ">vm<", "on vm")
     for path in pages_of(site(run)):
         text = path.read_text()
         assert [secret for secret in secrets if secret in text] == [], path

@@ -50,9 +50,15 @@ impl Kernel {
 /// How a task came into the kernel, by the functions of a sample from the innermost outwards.
 ///
 /// It is the outermost function that is not the entry itself: `recvfrom` for a system call, else
-/// the handler of a fault or of an interrupt (`exc_page_fault`).
-pub(crate) fn entry<'a>(functions: impl DoubleEndedIterator<Item = &'a str>) -> Option<&'a str> {
-    let outermost = functions.rev().find(|name| !is_gate(name))?;
+/// the handler of a fault or of an interrupt (`exc_page_fault`). What reads or writes a socket as a
+/// file, as OpenSSL does, receives or sends.
+pub(crate) fn entry<'a>(functions: &[&'a str]) -> Option<&'a str> {
+    let outermost = functions.iter().rev().find(|name| !is_gate(name))?;
+    for (of_socket, call) in [("sock_read_iter", "recv"), ("sock_write_iter", "send")] {
+        if functions.contains(&of_socket) {
+            return Some(call);
+        }
+    }
     // A handler that only calls another leaves no frame of its own: `ksys_write` for `write`.
     let call = ["__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__se_sys_", "__sys_", "ksys_"]
         .iter()
@@ -99,10 +105,12 @@ mod tests {
     #[test]
     fn a_system_call_is_the_way_in() {
         let inward = ["schedule", "sock_recvmsg", "__x64_sys_recvfrom", "do_syscall_64"];
-        assert_eq!(entry(inward.into_iter()), Some("recvfrom"));
-        assert_eq!(entry(["vfs_write", "ksys_write", "do_syscall_64"].into_iter()), Some("write"));
+        assert_eq!(entry(&inward), Some("recvfrom"));
+        assert_eq!(entry(&["vfs_write", "ksys_write", "do_syscall_64"]), Some("write"));
+        let on_socket = ["sock_sendmsg", "sock_write_iter", "vfs_write", "ksys_write"];
+        assert_eq!(entry(&on_socket), Some("send"));
         let fault = ["clear_page", "exc_page_fault", "asm_exc_page_fault"];
-        assert_eq!(entry(fault.into_iter()), Some("exc_page_fault"));
-        assert_eq!(entry(["asm_exc_page_fault"].into_iter()), None);
+        assert_eq!(entry(&fault), Some("exc_page_fault"));
+        assert_eq!(entry(&["asm_exc_page_fault"]), None);
     }
 }

@@ -175,7 +175,7 @@ impl Profile {
         Function {
             kind: Kind::Kernel,
             name: self.kernel.at(innermost).unwrap_or_default().to_owned(),
-            object: entry(names.into_iter()).unwrap_or_default().to_owned(),
+            object: entry(&names).unwrap_or_default().to_owned(),
         }
     }
 }

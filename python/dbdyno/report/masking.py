@@ -19,6 +19,8 @@ from dbdyno.model.secrets import MASK, Masker
 from dbdyno.report.content import Page
 
 Mask = Callable[[str], str]
+_OF_PLACE = re.compile(r"(local|exec|ray)?-?\d*")
+"""The name of a worker that no host has given it."""
 
 _ORDINARY = frozenset(
     {
@@ -81,8 +83,11 @@ def _names(run: Conditions) -> Iterator[str]:
     """The names in a run's record that would tell where it was made."""
     endpoint = run.plan.endpoint
     named = [run.host.name or "", endpoint.user, endpoint.database]
-    for address in (endpoint.address, *endpoint.further_addresses):
+    addresses = (*endpoint.further_addresses, *(endpoint.standby_addresses or ()))
+    for address in (endpoint.address, *addresses):
         named += _hosts(address)
+    for worker in run.record.workers:
+        named += [worker.host, "" if _OF_PLACE.fullmatch(worker.name) else worker.name]
     known = _ORDINARY | {run.record.workload, *(one.name for one in run.record.scripts), MASK}
     yield from (name for name in named if len(name) > 1 and name not in known)
 

@@ -14,8 +14,8 @@ from dbdyno.layout import visible
 from dbdyno.report.content import Block, Facts, Figure, Folded, Number, Numbers, Page, Table
 
 _NUMBER = re.compile(rf"[-−+]?\d{{1,3}}(?:{THIN_SPACE}\d{{3}})+(?:\.\d+)?|[-−+]?\d+(?:\.\d+)?")
-# With these a spreadsheet would begin a formula, unless a number follows.
-_FORMULA = re.compile(r"[=@\t\r]|[-+](?![\d.])")
+# With these a spreadsheet would begin a formula, unless it is a number with its unit.
+_FORMULA = re.compile(r"[=@\t\r]|[-+](?!\.?\d[\w\s.,%µ–]*$)")
 _WORD = re.compile(r"[a-z0-9]+")
 _NAME_MAX = 60
 

@@ -6,8 +6,11 @@ of the load uses it. Whether autovacuum keeps up is not judged here.
 
 from typing import Literal, TypeAlias
 
-from dbdyno.explain.needs import needed
+from dbdyno.analysis.series.readings import level
+from dbdyno.explain.needs import LackingError, needed
 from dbdyno.explain.resources.settings import is_off
+from dbdyno.model.counters import PgUserTables
+from dbdyno.model.run import Run
 from dbdyno.model.telemetry import ServerFacts, TableFacts
 
 Off: TypeAlias = Literal["", "server", "table"]
@@ -52,6 +55,24 @@ def pauses(facts: ServerFacts, table: TableFacts | None) -> bool:
     """Whether it pauses now and then in its work on a table, as it does by default."""
     delay = _setting(facts, table, _DELAY)
     return delay is None or float(delay) > 0
+
+
+def leaves_more(run: Run, facts: ServerFacts, table: TableFacts | None, name: str) -> bool:
+    """Whether a table has more dead rows than are tolerated, and more than at the beginning.
+
+    Not if it is not known.
+    """
+    live, dead = (
+        level(run, counter, name) for counter in (PgUserTables.n_live_tup, PgUserTables.n_dead_tup)
+    )
+    if live is None or dead is None:
+        return False
+    try:
+        tolerated = vacuum_threshold(facts, table, float(live.value[-1]))
+    except LackingError:
+        return False
+    first, last = float(dead.value[0]), float(dead.value[-1])
+    return last > tolerated and last > first
 
 
 def _number(facts: ServerFacts, table: TableFacts | None, name: str) -> float:

@@ -21,7 +21,7 @@ from dbdyno.analysis.events.events import RunEvent, events
 from dbdyno.analysis.events.server_events import AUTOVACUUM_OF
 from dbdyno.explain.gains import gains_in
 from dbdyno.explain.needs import known_objects
-from dbdyno.explain.resources.autovacuum import pauses
+from dbdyno.explain.resources.autovacuum import leaves_more, pauses
 from dbdyno.explain.resources.event_losses import LossClaim, loss_to, numbers_of
 from dbdyno.explain.rule import Aside, NotFound, Rule
 from dbdyno.explain.sentences import and_so_on
@@ -41,6 +41,8 @@ class AutovacuumInterference(LossClaim, frozen=True, kw_only=True):
     longest_s: Aside[float]
     pauses: Aside[bool]
     """Whether autovacuum pauses now and then: a delay of 0 cannot be made ten times as long."""
+    leaves_more: Aside[bool] = False
+    """Whether dead rows rise although it runs."""
 
     @property
     def summary(self) -> str:
@@ -65,14 +67,19 @@ class AutovacuumInterference(LossClaim, frozen=True, kw_only=True):
 
     @property
     def advice(self) -> list[str]:
+        sooner = (
+            "Let it run sooner, with less work each time (lower autovacuum_vacuum_scale_factor); "
+            "do not turn it off."
+        )
+        if self.leaves_more:
+            return [f"Do not slow it down: dead rows rise although it runs. {sooner}"]
         return [
             "Spread its work: lower autovacuum_vacuum_cost_limit or raise "
             "autovacuum_vacuum_cost_delay."
             if self.pauses
             else "Spread its work: set autovacuum_vacuum_cost_delay = 2ms. It is 0: autovacuum "
             "never pauses, whatever autovacuum_vacuum_cost_limit is.",
-            "Let it run sooner, with less work each time (lower autovacuum_vacuum_scale_factor); "
-            "do not turn it off.",
+            sooner,
         ]
 
     @property
@@ -95,6 +102,8 @@ def look(run: Run) -> AutovacuumInterference | NotFound:
     lasted_s = _seconds_by_label(vacuums)
     longest, longest_s = next(iter(lasted_s.items()))
     facts = run.before or run.after or ServerFacts()
+    table = longest.removeprefix(AUTOVACUUM_OF)
+    known = table_of(facts, table)
     return AutovacuumInterference(
         share=loss.share_of_loss,
         loss=loss,
@@ -102,7 +111,8 @@ def look(run: Run) -> AutovacuumInterference | NotFound:
         autovacuums=list(lasted_s),
         seconds=sum(lasted_s.values()),
         longest_s=longest_s,
-        pauses=pauses(facts, table_of(facts, longest.removeprefix(AUTOVACUUM_OF))),
+        pauses=pauses(facts, known),
+        leaves_more=leaves_more(run, facts, known, table),
     )
 
 

@@ -94,6 +94,8 @@ class IndexedColumn(NonHotUpdates, frozen=True, kw_only=True):
     are_several_indexes: Aside[bool] = False
     have_others: Aside[bool] = False
     """Whether each of the indexes has other columns, too."""
+    are_rules: Aside[bool] = False
+    """Whether one of the indexes is unique: it is there for what it refuses."""
     title: ClassVar[str] = "HOT updates prevented by an index on an updated column"
 
     @property
@@ -116,6 +118,8 @@ class IndexedColumn(NonHotUpdates, frozen=True, kw_only=True):
     def advice(self) -> list[str]:
         them = "them" if self.are_several_indexes else "it"
         shorter = f", or recreate {them} without {self.columns}" if self.have_others else ""
+        if self.are_rules:
+            return ["Move what is updated often to a separate table, with its unique index alone."]
         return [
             f"Drop {self.indexes} if no query needs {them}{shorter}.",
             f"Otherwise move what is updated often to a separate table, without {them}.",
@@ -123,6 +127,8 @@ class IndexedColumn(NonHotUpdates, frozen=True, kw_only=True):
 
     @property
     def refute(self) -> str:
+        if self.are_rules:
+            return f"Run again with statements that do not set {self.columns}: updates must be HOT."
         return f"On a test server, DROP INDEX {self.indexes}; and run again: updates must be HOT."
 
 
@@ -279,6 +285,7 @@ def _by_column(whole: NonHotUpdates, culprit: Culprit) -> IndexedColumn:
         are_several_columns=len(culprit.columns) > 1,
         are_several_indexes=len(culprit.indexes) > 1,
         have_others=all(set(index.columns) - set(culprit.columns) for index in culprit.indexes),
+        are_rules=any(index.is_unique or index.is_primary for index in culprit.indexes),
     )
 
 

@@ -4,7 +4,7 @@ Looks for: CPU time in allocators and in page faults, in backends that serve the
 
 Arithmetic: samples of the profile in these functions, over all samples of these backends; that part
 of the clients' time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
-Every load allocates; only what exceeds an eighth is spoken of.
+Every load allocates; only what exceeds a fifth is spoken of.
 
 Source: Gorman, *Understanding the Linux Virtual Memory Manager*, 2004, on page faults.
 

@@ -31,12 +31,15 @@ def _groups(host: ObservedHost) -> Mapping[str, Groups]:
 
 
 def _numbers(groups: Groups) -> dict[str, float]:
-    """Return the counters; those of all groups above are added up, as each may throttle it."""
+    """Return the counters; those of all groups above are added up, as each may throttle it.
+
+    Not the periods, which are as long in each: of these a group has all or none.
+    """
     above = [_pairs(f"{folder}/cpu.stat") for folder in groups.above("cpu")]
     if not above:
         return {}
     numbers: dict[str, float] = {
-        "periods": sum(stat.get("nr_periods", 0) for stat in above),
+        "periods": max(stat.get("nr_periods", 0) for stat in above),
         "throttled_periods": sum(stat.get("nr_throttled", 0) for stat in above),
         # Version 1 counts nanoseconds, under another name.
         "throttled_us": sum(

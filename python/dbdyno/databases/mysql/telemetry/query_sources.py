@@ -15,7 +15,11 @@ from dbdyno.model.source import Numbers, Source
 SIZES_EVERY_S = 5.0
 
 METRICS = "select name, count from information_schema.innodb_metrics where {is_on}"
-METRIC_LEVELS = METRICS + " and (type = 'value' or name like 'os\\_pending\\_%%')"
+# Some that go up and down are not marked as such.
+METRIC_LEVELS = METRICS + (
+    " and (type = 'value' or name like 'os\\_pending\\_%%'"
+    " or name in ('lock_row_lock_current_waits', 'ibuf_size'))"
+)
 IS_ON_MARIADB = "enabled = 1"
 IS_ON_MYSQL = "status = 'enabled'"
 
