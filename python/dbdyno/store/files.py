@@ -7,7 +7,6 @@ dies, so a run whose record says ``running`` but whose lock is free was interrup
 import errno
 import fcntl
 import os
-import secrets
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -44,7 +43,7 @@ def replace_json(path: Path, value: object) -> None:
 def replace_bytes(path: Path, content: bytes) -> None:
     """Write a new file next to the old one, sync it to disk, and rename it."""
     # A name that nobody has: a file beside the user's own may be another one of theirs.
-    unfinished = path.with_name(f"{path.name[:200]}.{secrets.token_hex(4)}.new")
+    unfinished = path.with_name(f"{path.name[:200]}.{os.urandom(4).hex()}.new")
     try:
         with unfinished.open("xb") as file:
             file.write(content)
