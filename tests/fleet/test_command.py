@@ -21,6 +21,12 @@ def test_the_list_starts_nothing():
     assert [worker["name"] for worker in found] == ["h", "h-2"]
 
 
+def test_all_workers_are_one_word():
+    ended = workers("check", "local", "local")
+    assert ended.returncode == Exit.NOTHING_RUN
+    assert "the argument takes one value, and there are 2" in ended.stderr
+
+
 def test_the_check_names_what_is_wrong_and_what_is_right():
     ended = workers("check", "local,exec:'echo down >&2; false'")
     assert ended.returncode == Exit.VERDICT_FAILED

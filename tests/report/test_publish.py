@@ -10,10 +10,10 @@ from markupsafe import Markup
 from dbdyno.cli import main
 from dbdyno.cli.folders import CONTENTS
 from dbdyno.model.plan import Address, TcpAddress
-from dbdyno.model.record import WorkerRecord
 from dbdyno.model.secrets import Masker
 from dbdyno.report.content import Figure, Page, Table
 from dbdyno.report.masking import mask_of, masked
+from tests.analysis.test_workers import record as worker_record
 from tests.cli import made_up_runs
 from tests.explain.make_golden import GOLDEN
 from tests.report.conftest import HOSTILE
@@ -130,19 +130,8 @@ def test_where_runs_were_made_is_masked(site):
     )
     standby = Address(tcp=TcpAddress(host="db18.corp.example", port=5432))
     endpoint = msgspec.structs.replace(endpoint, standby_addresses=[standby])
-    worker = WorkerRecord(
-        name="load7.corp.example",
-        host="load7",
-        clients=8,
-        threads=1,
-        transactions=1,
-        tps=None,
-        response_ms=None,
-        cpu_us_per_transaction=None,
-        clock_offset_us=0.0,
-        clock_bound_us=0.0,
-        begun_late_us=None,
-        lost_at_s=None,
+    worker = msgspec.structs.replace(
+        worker_record("load7.corp.example", p50=1.0, p99=3.0), host="load7"
     )
     run = made_up_runs.run(
         plan=msgspec.structs.replace(plan, endpoint=endpoint),

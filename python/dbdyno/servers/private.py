@@ -131,6 +131,8 @@ class PrivateServer(Server):
         count = len(self.standbys)
         if not count or not self._replication.is_synchronous(settings, count):
             return False
+        if self._replication.waits is None:
+            return True
         with self.connect() as connection:
             return self._replication.waits(connection)
 

@@ -20,8 +20,15 @@ PLACEMENT = Group("Placement of a private server and its load", sort_key=7)
 
 
 def parsed(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
-    """Return a converter for the text of one option."""
-    return lambda _type, tokens: parse(tokens[0].value)
+    """Return a converter for the text of one option; a second one is refused."""
+
+    def convert(_type: object, tokens: Sequence[Token]) -> Any:
+        if len(tokens) > 1:
+            what = tokens[-1].keyword or "the argument"
+            raise ValueError(f"{what} takes one value, and there are {len(tokens)}")
+        return parse(tokens[0].value)
+
+    return convert
 
 
 def each(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:

@@ -76,5 +76,4 @@ REPLICATION = Replication(
     trouble=_trouble,
     promote=_promote,
     is_synchronous=_is_synchronous,
-    waits=lambda _primary: True,  # for ever, if it must
 )
