@@ -1,11 +1,15 @@
 """Which setting wins, for every kind of server."""
 
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from dbdyno.servers import groups
+from dbdyno.servers import groups, settings
 from dbdyno.servers.settings import (
+    GIB,
+    Machine,
     Setting,
     choose_settings,
     connections_max,
@@ -46,6 +50,25 @@ def test_memory_is_the_tightest_of_all_that_limits_it(
     assert this_machine(tmp_path, 2**19).memory_bytes == 2**19
     monkeypatch.setattr(groups, "memory_limit_bytes", lambda: None)
     assert this_machine(tmp_path).memory_bytes > 2**20
+
+
+def test_the_servers_of_one_command_get_the_same_log_whatever_the_first_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "_FREE_BYTES", {})
+    for free_gib in (90, 30):
+        free = SimpleNamespace(free=free_gib * GIB)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _folder, free=free: free)
+        assert this_machine(tmp_path).log_bytes(least=GIB, most=16 * GIB) == 8 * GIB
+
+
+@pytest.mark.parametrize(
+    ("free_gib", "log_gib"),
+    [(0, 1), (19, 1), (20, 2), (59, 4), (61, 4), (159, 8), (160, 16), (900, 16)],
+)
+def test_logs_have_few_sizes(free_gib: int, log_gib: int) -> None:
+    machine = Machine(memory_bytes=GIB, disk_free_bytes=free_gib * GIB)
+    assert machine.log_bytes(least=GIB, most=16 * GIB) == log_gib * GIB
 
 
 def test_every_client_finds_a_connection() -> None:

@@ -19,6 +19,8 @@ GIB = 1 << 30
 CONNECTIONS_SPARE = 20  # for control connections, telemetry and the server's own reserve
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(b|[kmgt]b?)?", re.ASCII | re.IGNORECASE)
 _UNIT_BYTES = {"b": 1, "k": 1 << 10, "m": MIB, "g": GIB, "t": 1 << 40}
+_FREE_BYTES: dict[int, int] = {}
+"""What was free on each disk when a server was first placed there, by the number of its device."""
 # Among hundreds of long names of a few common words, some are half alike by chance.
 _LEAST_ALIKE = 0.6
 
@@ -37,16 +39,28 @@ class Machine(Struct, frozen=True):
     memory_bytes: int
     disk_free_bytes: int
 
+    def log_bytes(self, least: int, most: int) -> int:
+        """Return the size of a WAL or redo log: a tenth of the free space within these bounds.
+
+        It is rounded down to a power of two: two runs have the same on a disk that changes little.
+        """
+        tenth = self.disk_free_bytes // 10
+        return max(least, min(most, 1 << max(0, tenth.bit_length() - 1)))
+
 
 def this_machine(folder: Path, server_limit_bytes: int | None = None) -> Machine:
     """Return this host's resources, within the limits of its container and of the server.
 
-    ``folder`` is on the disk that holds the WAL or redo log.
+    ``folder`` is on the disk that holds the WAL or redo log. The free space of a disk is determined
+    once: the servers that one command starts are compared, and what the first ones wrote must not
+    change the settings of the next.
     """
     available = available_memory_bytes()
     return Machine(
         memory_bytes=min(available, server_limit_bytes or available),
-        disk_free_bytes=shutil.disk_usage(folder).free,
+        disk_free_bytes=_FREE_BYTES.setdefault(
+            folder.stat().st_dev, shutil.disk_usage(folder).free
+        ),
     )
 
 

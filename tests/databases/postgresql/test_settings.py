@@ -29,7 +29,7 @@ def test_settings_follow_the_machine() -> None:
 
 def test_a_small_disk_bounds_the_log() -> None:
     small = Machine(memory_bytes=GIB, disk_free_bytes=30 * GIB)
-    assert chosen(small)["max_wal_size"] == "3GB"
+    assert chosen(small)["max_wal_size"] == "2GB"
 
 
 def test_every_client_finds_a_connection() -> None:

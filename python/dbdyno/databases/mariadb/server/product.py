@@ -4,7 +4,7 @@ from dbdyno.databases.mariadb.database import DATABASE
 from dbdyno.databases.mariadb.server.replication import REPLICATION
 from dbdyno.databases.mysql.server.binaries import Brand, base_folder
 from dbdyno.databases.mysql.server.family import product_of_family
-from dbdyno.databases.mysql.server.settings import REDO_REASON, common_settings, redo_mib
+from dbdyno.databases.mysql.server.settings import common_settings, redo_log
 from dbdyno.servers.product import Binaries, Cluster
 from dbdyno.servers.settings import Machine, Setting
 
@@ -21,11 +21,7 @@ def _settings(machine: Machine, connections: int, _binaries: Binaries) -> list[S
     """Return the settings; the performance schema stays off (default): it slows every statement."""
     return [
         *common_settings(machine, connections),
-        Setting(
-            "innodb_log_file_size",
-            f"{redo_mib(machine)}M",
-            REDO_REASON,
-        ),
+        redo_log("innodb_log_file_size", machine),
         Setting("character_set_server", "utf8mb4", "the default of distributions"),
     ]
 

@@ -3,7 +3,7 @@
 from dbdyno.databases.mysql.database import DATABASE
 from dbdyno.databases.mysql.server.binaries import Brand, base_folder
 from dbdyno.databases.mysql.server.family import product_of_family
-from dbdyno.databases.mysql.server.settings import REDO_REASON, common_settings, redo_mib
+from dbdyno.databases.mysql.server.settings import common_settings, redo_log
 from dbdyno.servers.product import Binaries, Cluster
 from dbdyno.servers.settings import Machine, Setting
 
@@ -23,7 +23,7 @@ def _settings(machine: Machine, connections: int, binaries: Binaries) -> list[Se
     redo = "innodb_redo_log_capacity" if has_capacity else "innodb_log_file_size"
     return [
         *common_settings(machine, connections),
-        Setting(redo, f"{redo_mib(machine)}M", REDO_REASON),
+        redo_log(redo, machine),
         Setting("mysqlx", "OFF", "only one protocol is used"),
     ]
 

@@ -29,7 +29,6 @@ PLACED = frozenset(
 """Where a private server is and how it is reached: users cannot set these."""
 REDO_SIZES = ("innodb_log_file_size", "innodb_redo_log_capacity")
 LOADING_REDO = "128M"
-REDO_REASON = "room for changes before dirty pages must be written"
 UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
 # Also refused are values that the server would silently replace by others.
 REFUSALS = ("[ERROR]", "adjusted to", "not recognized", "is not a compiled character set")
@@ -50,9 +49,13 @@ def common_settings(machine: Machine, connections: int) -> list[Setting]:
     ]
 
 
-def redo_mib(machine: Machine) -> int:
-    """Return the size of the redo log: smaller than PostgreSQL's, since it is allocated in full."""
-    return max(256, min(2 * GIB, machine.disk_free_bytes // 10) // MIB)
+def redo_log(name: str, machine: Machine) -> Setting:
+    """Return the setting of that name, the redo log's size.
+
+    It is smaller than PostgreSQL's, since it is allocated in full.
+    """
+    redo_mib = machine.log_bytes(least=256 * MIB, most=2 * GIB) // MIB
+    return Setting(name, f"{redo_mib}M", "room for changes before dirty pages must be written")
 
 
 def loading_settings(settings: Sequence[Setting]) -> dict[str, str]:

@@ -31,7 +31,7 @@ PLACED = frozenset(
 def choose_settings(machine: Machine, connections: int, _binaries: Binaries) -> list[Setting]:
     """Return our settings for this host."""
     buffers_mib = max(128, machine.memory_bytes // 4 // MIB)
-    wal_gib = max(1, min(16, machine.disk_free_bytes // 10 // GIB))
+    wal_gib = machine.log_bytes(least=GIB, most=16 * GIB) // GIB
     maintenance_mib = min(2048, max(64, machine.memory_bytes // 16 // MIB))
     return [
         Setting("shared_buffers", f"{buffers_mib}MB", "a quarter of the memory"),
