@@ -54,6 +54,13 @@ def test_a_level_that_no_interval_was_below_was_never_gone(ok, level_90_ms):
     assert (one.level_tps, one.level_90_ms) == (1000, level_90_ms)
 
 
+def test_a_level_that_went_without_an_error_is_looked_for_until_the_event_was_over():
+    """Where a command stops a standby, say, commits wait for it: they do not fail."""
+    run = MadeRun([1000, 1000, 1000, 1000, 950, 0, 0, 1000], seconds=8, warmup=0).loaded()
+    (one,) = with_recovery(run, [replace(event(2.0), took_ms=3100.0)])
+    assert (one.level_tps, one.level_90_ms) == (1000, 6000)
+
+
 def test_without_a_commit_after_the_error_the_level_is_not_back():
     """Although the interval in which the error came had most of it."""
     run = MadeRun([1000, 1000, 950, 0, 0], seconds=5, warmup=0).loaded()

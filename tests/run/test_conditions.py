@@ -13,6 +13,7 @@ from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.run.invariants import (
     LAST_READING_TRIES,
     ConditionReader,
+    Excused,
     Watch,
     begin_watch,
     read_before,
@@ -25,6 +26,7 @@ from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.conditions import Condition
+from dbdyno.workloads.invariants import OnePerTransaction, SameChange
 from dbdyno.workloads.registry import find_workload
 from tests.run.test_runner import Observer
 from tests.support.frames import SECOND_NS, done, interval
@@ -175,6 +177,39 @@ def test_what_a_level_does_not_promise_is_counted_and_only_more_of_it(
     else:
         assert faults == []
         assert watch.doubts == [text]
+
+
+LAWS = (OnePerTransaction("all", "tpcb"), SameChange(("all", "small")))
+COUNTS = {
+    "all": "select count(*) from part",
+    "small": "select count(*) from part where n < 9",
+}
+TORN, MISSING, TOO_MANY = "these must change alike", "all grew by 1", "all grew by 3"
+
+
+@pytest.mark.parametrize(
+    ("rows", "excused", "faults", "doubts"),
+    [
+        ("(3, 1), (4, 1)", "nothing", [], []),
+        ("(3, 1)", "nothing", [MISSING], []),
+        ("(3, 1)", "missing commits", [], [MISSING]),
+        ("(3, 1), (4, 9)", "missing commits", [TORN], []),
+        ("(3, 1), (4, 1), (5, 1)", "missing commits", [TOO_MANY], []),
+        ("(3, 1), (4, 9)", "anything", [], [TORN]),
+    ],
+)
+def test_what_may_be_lost_may_be_missing_and_what_is_there_must_be_whole(
+    connected: ConnectedServer, rows: str, excused: Excused, faults: list[str], doubts: list[str]
+) -> None:
+    mine = dataclasses.replace(
+        workload(), measures=lambda _values: COUNTS, laws=lambda _values: LAWS, conditions=()
+    )
+    watch = watched(connected, mine)
+    watch.take(interval(ok=2))
+    connected.control.execute(f"insert into part values {rows}")
+    found = watch.violations(connected, done(), None, excused=excused)
+    for told, expected in ((found, faults), (watch.doubts, doubts)):
+        assert [one[: len(words)] for one, words in zip(told, expected, strict=True)] == expected
 
 
 # Of each database: how a table is locked against readers and unlocked; who waits; what ends one.

@@ -292,7 +292,8 @@ def test_a_takeover_loses_what_the_standby_had_not_received_unless_commits_wait(
     broken, takeover = record_of(ended)["failovers"]
     assert (broken["error"], takeover["error"]) == ("", "")
     assert takeover["loss_allowed_ms"] == allowed_ms
-    assert (broken["lost"] + takeover["lost"] == 0) == (allowed_ms == 0)
+    assert broken["lost"] == 0, "nobody has noticed it"
+    assert (takeover["lost"] == 0) == (allowed_ms == 0)
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -355,6 +356,13 @@ def test_a_loss_is_judged_by_what_the_settings_allow(event, allowed_ms, limit):
         is_broken = None not in (lost_ms, allowed_ms) and lost_ms > allowed_ms
         assert len(reasons) == is_broken
         assert all(limit in reason for reason in reasons)
+
+
+@pytest.mark.parametrize("promise", ["relaxed", "none", None])
+def test_what_is_no_crash_is_judged_at_any_durability(promise):
+    cut = FailoverRecord(event="cut:2s", at_s=1, lost=2, lost_ms=5.0, loss_allowed_ms=0.0)
+    (reason,) = broken_promises(promise, [cut])
+    assert reason.endswith("only a crash may lose commits")
 
 
 def test_a_command_needs_no_private_server_and_leaves_no_table(home, postgres_server, tmp_path):

@@ -11,6 +11,7 @@ from dbdyno.analysis.search.objective_windows import Windows
 from dbdyno.analysis.search.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
 from dbdyno.run import search as searching
+from dbdyno.run.events.planned import planned_event
 from dbdyno.run.options.grammar import WeightedName, objective
 from dbdyno.run.options.run_options import SECOND_NS, RunOptions
 from dbdyno.run.search import Wanted, check_search, search
@@ -100,6 +101,12 @@ def test_data_is_replaced_once_before_the_first_run(monkeypatch):
         len(service.requested) - 1
     )
     assert len(service.requested) > 1
+
+
+def test_events_are_refused_as_each_rate_would_have_them_on_what_the_last_one_left(monkeypatch):
+    options = RunOptions(events=(planned_event("1s:restart"),))
+    with pytest.raises(DbdynoError, match="a search sets the load itself: --event cannot be given"):
+        searched(monkeypatch, Service(), options)
 
 
 @pytest.fixture

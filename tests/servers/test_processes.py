@@ -45,6 +45,6 @@ def test_a_process_that_has_ended_is_no_error() -> None:
 
 def test_children_end_with_the_process_that_is_killed(parent: subprocess.Popen[bytes]) -> None:
     (child,) = map(mark_of, children_of(parent.pid))
-    kill_with_children(parent.pid, PATIENCE_S)
+    kill_with_children(mark_of(parent.pid), PATIENCE_S)
     assert parent.wait(PATIENCE_S) == -signal.SIGKILL
     assert not is_running(child)

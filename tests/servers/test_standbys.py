@@ -8,7 +8,9 @@ from dbdyno.errors import DbdynoError
 from dbdyno.servers import kept, private
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.product import product_of
+from dbdyno.servers.settings import Setting
 from dbdyno.servers.spec import parse_spec
+from tests.support.patience import wait_until
 
 KINDS = ["postgres", "mariadb"]
 SYNCHRONOUS = {
@@ -56,10 +58,7 @@ def test_each_standby_has_what_its_primary_has_committed_and_one_takes_over(
 
 def test_a_semi_synchronous_commit_waits_for_the_standby(home: Path) -> None:
     """Its own limit ends the wait: the commit is then asynchronous, and returns."""
-    limit_ms = 500
-    with started(
-        f"mariadb,standbys=1,{SYNCHRONOUS['mariadb']},rpl_semi_sync_master_timeout={limit_ms}"
-    ) as server:
+    with started(f"mariadb,standbys=1,{SYNCHRONOUS['mariadb']}") as server:
         (standby,) = server.standbys
         status = "show status like 'Rpl_semi_sync_master_%'"
         with server.connect() as primary, standby.connect() as following:
@@ -71,6 +70,7 @@ def test_a_semi_synchronous_commit_waits_for_the_standby(home: Path) -> None:
                 counters["Rpl_semi_sync_master_no_tx"],
             ) == ("1", "0")
             assert server.is_followed_synchronously()
+            primary.execute("set global rpl_semi_sync_master_timeout = 500")
             following.execute("stop slave io_thread")
             primary.execute("insert into a values (1)")
             counters = dict(primary.execute(status).fetchall())
@@ -88,12 +88,12 @@ def test_a_semi_synchronous_commit_waits_for_the_standby(home: Path) -> None:
 def test_a_standby_that_does_not_follow_says_why(
     home: Path, monkeypatch: pytest.MonkeyPatch, kind: str, breaks: str, why: str
 ) -> None:
-    monkeypatch.setattr(private, "FOLLOW_PATIENCE_S", 1.0)
     with started(f"{kind},standbys=1") as server:
         (standby,) = server.standbys
         with server.connect() as primary, standby.connect() as following:
             primary.execute("create table a (i integer primary key)")
             server.wait_for_standbys(no_word)
+            monkeypatch.setattr(private, "FOLLOW_PATIENCE_S", 1.0)
             following.execute(breaks)
             if kind == "postgres":
                 following.execute("select pg_reload_conf()")
@@ -152,3 +152,58 @@ def test_for_how_many_standbys_commits_wait(kind: str, settings: dict[str, str],
     assert replication
     waited_for = [n for n in range(1, 5) if replication.is_synchronous(settings, n)]
     assert waited_for == list(range(1, most + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "standbys"),
+    [
+        ("postgres,synchronous_standby_names=*", "are 0 standbys"),
+        ("postgres,standbys=1,synchronous_standby_names=2 (*)", "is 1 standby"),
+        ("postgres,standbys=1,synchronous_standby_names=standby1", "is 1 standby"),
+    ],
+)
+def test_commits_that_would_wait_for_ever_are_refused(home: Path, text: str, standbys: str) -> None:
+    with pytest.raises(DbdynoError, match=f"wait for ever: there {standbys}") as refused:
+        started(text)
+    assert "synchronous_standby_names='*'" in refused.value.hint
+
+
+def test_commits_that_need_not_wait_any_more_do_not(home: Path) -> None:
+    with started(f"postgres,standbys=1,{SYNCHRONOUS['postgres']}") as server:
+        assert server.is_followed_synchronously()
+        with server.connect() as primary:
+            primary.execute("alter system set synchronous_standby_names to ''")
+            primary.execute("select pg_reload_conf()")
+        wait_until(lambda: not server.is_followed_synchronously(), "the setting is read")
+
+
+def test_a_host_is_divided_among_a_server_and_its_standbys(home: Path) -> None:
+    def caches(text: str) -> list[str]:
+        with started(text) as server:
+            return [dict(map(named, one.settings))["shared_buffers"] for one in all_of(server)]
+
+    def all_of(server: PrivateServer) -> list[PrivateServer]:
+        return [server, *server.standbys]
+
+    def named(setting: Setting) -> tuple[str, str]:
+        return setting.name, setting.value
+
+    (alone,) = caches("postgres")
+    each = caches("postgres,standbys=1")
+    assert len(set(each)) == 1
+    assert int(each[0].removesuffix("MB")) == int(alone.removesuffix("MB")) // 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_server_that_has_ended_is_not_waited_for(home: Path, kind: str) -> None:
+    """Whatever ended it: killing it again is nothing to do, and shutting it down is refused."""
+    with started(kind) as server:
+        server.kill()
+        server.kill()
+        with pytest.raises(DbdynoError, match="is not running"):
+            server.shut_down()
+        again = server.started_again()
+        server.kill()  # the one that was started again, though not by this object
+        with pytest.raises(Exception, match=r"(?i)connect|refused|no such file"):
+            again.connect()
+        assert again.started_again().restarted().process_id is not None

@@ -159,6 +159,24 @@ def test_options_that_a_run_would_refuse_are_refused_with_their_point(tmp_path, 
         assert part in message
 
 
+@pytest.mark.parametrize("restore", ["each block", "once"])
+def test_a_server_that_an_event_replaces_serves_no_other_turn(tmp_path, restore):
+    text = HEAD + f'restore = "{restore}"\n' + BASE + 'event = "500ms:kill-server"\n' + CLIENTS
+    with pytest.raises(DbdynoError, match=f'kill-server the server.*restore = "{restore}"'):
+        plan(tmp_path, text)
+    assert plan(tmp_path, text.replace(restore, "each run")).turns == 4
+    assert plan(tmp_path, text.replace("kill-server", "cut:100ms")).turns == 4
+
+
+def test_standbys_need_a_copy_of_the_data_each(tmp_path):
+    base = BASE.replace("scale = 1", 'scale = 100\nserver = "postgres,standbys={0}"')
+    one, three = (
+        plan(tmp_path, HEAD + base.format(standbys) + CLIENTS).needs.data_bytes
+        for standbys in (0, 2)
+    )
+    assert three == 2 * one  # the prepared data, and one or three servers on it
+
+
 def test_two_scripts_may_not_share_a_name(tmp_path):
     factor = """
 [[factor]]

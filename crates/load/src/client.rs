@@ -261,16 +261,17 @@ impl Client {
         self.connection_mut(using).note_block(words, reply, flow);
     }
 
-    /// Whether the answer to a commit is missing on a connection of this number: that of a COMMIT,
-    /// or of a statement outside of a block, which commits itself.
-    pub(crate) fn awaits_commit(&self, connection: ConnectionId) -> bool {
-        let block = self.connections().find(|(number, _)| *number == connection);
-        let is_open = block.is_some_and(|(_, connection)| connection.block == Block::Open);
-        self.using == connection
-            && self.outstanding.iter().any(|asked| match asked.words.ends {
-                Some(end) => end == BlockEnd::Commit,
-                None => !is_open && !asked.words.begins,
-            })
+    /// Whether the answer to a commit is missing: that of a COMMIT, or of a statement outside of a
+    /// block, which commits itself.
+    pub(crate) fn awaits_commit(&self) -> bool {
+        let using = self.connections().find(|(number, _)| *number == self.using);
+        let mut is_open = using.is_some_and(|(_, connection)| connection.block == Block::Open);
+        self.outstanding.iter().any(|asked| {
+            let BlockWords { begins, ends } = asked.words;
+            let commits = ends.map_or(!is_open && !begins, |end| end == BlockEnd::Commit);
+            is_open = begins || (is_open && ends.is_none());
+            commits
+        })
     }
 
     /// How its transaction ended, over all of its connections.

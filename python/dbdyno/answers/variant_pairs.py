@@ -71,15 +71,22 @@ class VariantPair(Struct, frozen=True):
         return Ratio(math.exp(effect.value), math.exp(effect.low), math.exp(effect.high))
 
     def left_out_text(self, number: Number) -> str:
-        """Text on the pairs that are not in the effect, as their block or level is incomplete."""
+        """Text on pairs that are not in the effect: of 0, or of an incomplete block or level."""
         known = self._logarithms(number)
         missing = sum(map(len, known.values())) - sum(map(len, like_blocks(known)))
-        if not missing:
-            return ""
-        return (
-            f"{amount(missing, 'pair is', 'pairs are')} left out, so that all blocks have the same "
-            "levels: other levels of their blocks are missing."
-        )
+        nothing = sum(0 in map(number, pair) for pair in self.pairs())
+        texts = []
+        if missing:
+            texts.append(
+                f"{amount(missing, 'pair is', 'pairs are')} left out, so that all blocks have the "
+                "same levels: other levels of their blocks are missing."
+            )
+        if nothing:
+            texts.append(
+                f"{amount(nothing, 'pair is', 'pairs are')} left out: one side is 0, to which "
+                "there is no ratio."
+            )
+        return " ".join(texts)
 
     def _logarithms(self, number: Number) -> Mapping[int, Logarithms]:
         """Logarithm of the ratio of each pair that has the number, by block and levels."""

@@ -79,21 +79,31 @@ class Driver:
             return None
         return str(value).lower() in ("off", "0")
 
-    def identity(self, connection: Connection) -> str | None:
-        """Return which server answers writers at the end of a connection; None if it tells nobody.
+    @contextmanager
+    def with_writer(self, connection: Connection) -> Iterator[None]:
+        """Ask the server that answers writers, by a transaction: that is where proxies lead it.
 
-        Proxies that spread reads leave a transaction to the server that takes writes.
+        Those that spread reads do so with statements outside of one. Databases of which it is not
+        known that they understand this are asked without.
         """
+        if self.identity_query:
+            connection.execute("begin")
+        try:
+            yield
+        finally:
+            if self.identity_query:
+                with suppress(Exception):  # of any driver, about a connection that is broken
+                    connection.execute("rollback")
+
+    def identity(self, connection: Connection) -> str | None:
+        """Return which server answers writers at the end of a connection; None if none tells."""
         if not self.identity_query:
             return None
         try:
-            connection.execute("begin")
-            row = connection.execute(self.identity_query).fetchone()
+            with self.with_writer(connection):
+                row = connection.execute(self.identity_query).fetchone()
         except Exception:  # of any driver: other databases speak the protocol, too
             return None
-        finally:
-            with suppress(Exception):
-                connection.execute("rollback")
         return " ".join(map(str, row))
 
 

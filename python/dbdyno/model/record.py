@@ -277,13 +277,16 @@ class FailoverRecord(Struct, frozen=True, kw_only=True):
     """When the witness first saw an error; None if it saw none."""
     first_commit_ms: float | None = None
     """When a commit of the witness was first acknowledged after that; None if none was."""
+    longest_pause_ms: float | None = None
+    """The longest time in which no commit of the witness was acknowledged, also where they only
+    waited, without an error."""
     level_tps: float | None = None
     """The load's throughput before: in the ten seconds before the event, as far as they were
     measured and the load had recovered from the events before; None if it had not."""
     level_90_ms: float | None = None
     """The end of the first measurement interval, once there were commits again, with at least 90 %
-    of that throughput; 0 if no interval until then had less, None if there was none, or if that
-    throughput is not known."""
+    of that throughput; 0 if no interval until then, and until it was over, had less, None if there
+    was none, or if that throughput is not known."""
     failed_by_class: dict[str, int] = {}
     """Failed transactions of the load."""
     unknown: int = 0

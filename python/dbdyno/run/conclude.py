@@ -32,13 +32,14 @@ from dbdyno.analysis.workers import (
 from dbdyno.databases.durability import meaning, why_no_promise
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
-from dbdyno.formatting import counted, milliseconds, size
+from dbdyno.formatting import count, counted, milliseconds, size
 from dbdyno.host.disk import free_bytes
 from dbdyno.model.database import Promise
 from dbdyno.model.record import FailoverRecord, RateRecord, RunRecord
 from dbdyno.model.run import Histograms, Run
 from dbdyno.model.tables import rows
 from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.run.invariants import Excused
 from dbdyno.run.job import Job
 from dbdyno.run.measure import Measured
 from dbdyno.run.network_delay.way import SlowWay
@@ -72,13 +73,12 @@ class EndedRun:
         isolation = self.ready.record.isolation
         level = isolation.level if isolation else None
         promise, failovers = self.ready.record.server["promise"], self.measured.failovers
-        may_lose = any(one.loss_allowed_ms != 0 for one in failovers)
         violations = (
             watch.violations(
                 self.connected,
                 done,
                 level,
-                may_lose=may_lose,
+                excused=excused_by(promise, failovers),
                 has_lost_worker=any(part.lost_at_s is not None for part in self.measured.workers),
             )
             if watch and done
@@ -144,6 +144,12 @@ class EndedRun:
                     for one in self.measured.failovers
                     if one.lost is None
                 ),
+                *(
+                    f"commits lost: {one.event} lost {count(one.lost)} of "
+                    f"{count(one.acknowledged)} acknowledged commits, and nothing was promised"
+                    for one in self.measured.failovers
+                    if one.lost and one.loss_allowed_ms is None
+                ),
                 *unlent_sessions(summary),
                 *(f"promise not known: what {one} may lose: {unpromised}" for one in unjudged[:1]),
                 *unmet_demands(summary.audit),
@@ -188,14 +194,24 @@ class EndedRun:
         return "the server was new and empty: name the one that has your tables with --target"
 
 
+def excused_by(promise: Promise | None, failovers: Sequence[FailoverRecord]) -> Excused:
+    """Return what the events may have done to the data by what the settings promise."""
+    if all(one.loss_allowed_ms == 0 for one in failovers):
+        return "nothing"
+    return "anything" if promise in {None, "none"} else "missing commits"
+
+
 def broken_promises(promise: Promise | None, failovers: Sequence[FailoverRecord]) -> list[str]:
     """Return which events lost commits that the settings do not allow to be lost."""
     broken = []
     for one in filter(loses_too_much, failovers):
-        promised = FOLLOWED
-        if promise and not one.event.startswith("promote:"):
+        if one.event.startswith("promote:"):
+            promised = FOLLOWED
+        elif promise and (promise == "full" or one.loss_allowed_ms):
             window = milliseconds(one.loss_allowed_ms)
             promised = f"durability {promise} promises that {meaning(promise, window)}"
+        else:
+            promised = "at any durability, only a crash may lose commits"
         broken.append(
             f"{one.event} lost {counted(one.lost or 0, 'acknowledged commit')}, of up to "
             f"{milliseconds(one.lost_ms)} before: {promised}"

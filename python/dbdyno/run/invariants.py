@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Thread
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -29,6 +30,10 @@ PATIENCE_S = 10.0
 LAST_READING_TRIES, LAST_READING_AGAIN_S = 3, 1.0
 """The reading at the end is what the run's validity rests on: if its session is ended, or the
 server restarts, it is tried again on another connection, a moment later."""
+
+Excused: TypeAlias = Literal["nothing", "missing commits", "anything"]
+"""What events of a run may have done to its data: those commits that are there are whole, unless
+nothing at all is promised."""
 
 
 class CommitCounter:
@@ -165,13 +170,13 @@ class Watch:
         done: Done,
         level: str | None,
         *,
-        may_lose: bool = False,
+        excused: Excused = "nothing",
         has_lost_worker: bool = False,
     ) -> list[str]:
         """Return what the run violated, at its isolation level.
 
-        If the server no longer answers, that is a doubt; so is what the level let through, and, if
-        the run ``may_lose`` commits, that some are missing.
+        If the server no longer answers, that is a doubt; so are what the level let through, and
+        what is excused.
         """
         if self.before is None:
             return []
@@ -186,8 +191,17 @@ class Watch:
             readings = [*readings, last]
             self.read = [*after]
             committed = self.commits.committed(done, has_lost_worker=has_lost_worker)
-            violations = workload.verify(self.values, self.before, after, committed)
-            (self.doubts if may_lose else found).extend(one.message for one in violations)
+            broken = workload.verify(self.values, self.before, after, committed)
+            fewer = {name: replace(one, at_least=0) for name, one in committed.items()}
+            if excused == "nothing":
+                faults = broken
+            elif excused == "missing commits":
+                faults = workload.verify(self.values, self.before, after, fewer)
+            else:
+                faults = []
+            found += [one.message for one in faults]
+            if not faults:
+                self.doubts += [one.message for one in broken]
         by_id = all_readings(readings)
         self.checks = [
             replace(by_id[one.id], rows_before=self.rows_before.get(one.id))

@@ -188,6 +188,7 @@ class _Run:
             keep = _FrameKeeper(self.writer, follower, self.observer, meet).keep
             with self.way.probed() if self.way else nullcontext():
                 measured = measure(engine, plan, run_observer, keep, self.writer.log)
+            self.standbys.end()
             follower.finish()
             measured.workers = shared.workers() if shared else ()
         if self.happenings is not None:
@@ -319,7 +320,7 @@ class _RunObserver(Relay):
 
     def started(self, plan: Plan, started: Started) -> None:
         """Let the events and the probe of the standbys begin, then pass it on."""
-        self._standbys.begin()
+        self._standbys.begin(started.measure_begin_ns)
         if self._happenings is not None:
             self._happenings.begin(started.measure_begin_ns)
         super().started(plan, started)

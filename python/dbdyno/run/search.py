@@ -198,6 +198,7 @@ def _refuse_contradictions(options: RunOptions) -> None:
         "--transactions": options.transactions,
         "--think": options.think,
         "--latency-limit": options.latency_limit_ns,
+        "--event": options.events or None,
     }
     if named := [flag for flag, value in given.items() if value is not None]:
         raise DbdynoError(

@@ -64,7 +64,8 @@ def draw_blueprint(  # noqa: PLR0913 - independent inputs
     place = place_for(use, identity)
     binaries = product.find(spec)
     disk = placement.wal_folder or placement.data_folder or place
-    machine = this_machine(disk, placement.server_memory_bytes)
+    servers = 1 + (primary.blueprint.standbys if primary else spec.standbys)
+    machine = this_machine(disk, placement.server_memory_bytes, servers=servers)
     defaults = [*product.settings(machine, connections, binaries)]
     if replication and (spec.standbys or primary):
         defaults += replication.settings
@@ -72,6 +73,8 @@ def draw_blueprint(  # noqa: PLR0913 - independent inputs
     settings = choose_settings(defaults, promised, spec.settings)
     if replication and primary:
         settings = tuple(replication.of_standby(settings))
+    elif replication:
+        replication.refuse_unmet({one.name: one.value for one in settings}, spec.standbys)
     product.check(binaries, settings)
     refuse_missing_huge_pages(product.huge_pages, settings)
     return Blueprint(

@@ -54,26 +54,32 @@ def main(order: dict[str, Any]) -> None:
 
 def _serve(order: dict[str, Any]) -> None:
     *preparations, server = order["commands"]
-    for command in preparations:
-        with _running(command, order, stop_signal=None) as process:
-            code = _wait(process)
-        if code != 0:
+    process = None
+    try:
+        for command in preparations:
+            with _running(command, order, stop_signal=None) as process:
+                code = _wait(process)
+            if code != 0:
+                _send(f"ended {code}")
+                _wait_for_dismissal()
+        while True:
+            try:
+                _place(order["placement"])
+            except OSError as error:
+                _send(f"refused {error.strerror}: {error.filename}")
+                _wait_for_dismissal()
+            with _running(server, order, order["stop_signal"]) as process:
+                _send(str(process.pid))
+                if not _has_ended(process):
+                    process.send_signal(order["clean_signal"])
+                code = _wait(process)
             _send(f"ended {code}")
-            _wait_for_dismissal()
-    while True:
-        try:
-            _place(order["placement"])
-        except OSError as error:
-            _send(f"refused {error.strerror}: {error.filename}")
-            _wait_for_dismissal()
-        with _running(server, order, order["stop_signal"]) as process:
-            _send(str(process.pid))
-            if not _has_ended(process):
-                process.send_signal(order["clean_signal"])
-            code = _wait(process)
-        _send(f"ended {code}")
-        while _receive() != "start":  # the folder is still needed
-            pass
+            while _receive() != "start":  # the folder is still needed
+                pass
+    finally:
+        # One that was killed and started again has done it by itself, and must not wait for this.
+        if process and process.returncode < 0 and order["release"]:
+            subprocess.run(order["release"], check=False)
 
 
 @contextlib.contextmanager
@@ -98,8 +104,6 @@ def _running(
         yield process
     finally:
         _stop(process, stop_signal)
-        if process.returncode < 0 and order["release"]:  # it was killed
-            subprocess.run(order["release"], check=False)
 
 
 def credentials(account: str | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dbdyno.servers import guard
 from dbdyno.servers.cluster import not_started
 from dbdyno.servers.groups import Group, make_groups, remove_groups
 from dbdyno.servers.placement import policy_order
-from dbdyno.servers.processes import ProcessMark, mark_of
+from dbdyno.servers.processes import ProcessMark, kill_with_children, mark_of
 from dbdyno.servers.product import Cluster
 
 STOP_PATIENCE_S = 30
@@ -25,12 +25,14 @@ class StillEnding(UserWarning):
     """A private server is still being stopped; the results measured on it do not wait for that."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Guard:
     """The process between dbdyno and a private server."""
 
     process: "subprocess.Popen[str]"
     groups: tuple[Group, ...]
+    mark: ProcessMark | None = None
+    """The server's process, from its announcement until its end was reported."""
 
     @classmethod
     def start(cls, cluster: Cluster, lock: int, *, is_installed: bool) -> Self:
@@ -77,15 +79,20 @@ class Guard:
         if not message.isdecimal():
             raise not_started(cluster)
         try:
-            return mark_of(int(message))
+            self.mark = mark_of(int(message))
         except OSError as error:  # it ended at once
             raise not_started(cluster) from error
+        return self.mark
 
     def shut_down(self, cluster: Cluster) -> None:
         """Have the server write everything to disk and end, however long that takes."""
-        self._send("stop")
-        message = self._received()
         product = cluster.blueprint.product
+        if self.mark is None:
+            raise DbdynoError(
+                "not_shut_down", f"{product.title} is not running", f"its log is {cluster.log}"
+            )
+        self._send("stop")
+        message, self.mark = self._received(), None
         if message != "ended 0" or not product.is_clean(cluster):
             code = message.removeprefix("ended ") or "unknown: its guard is gone"
             raise DbdynoError(
@@ -94,9 +101,12 @@ class Guard:
                 f"its log is {cluster.log}",
             )
 
-    def outlive(self) -> None:
-        """Wait until the guard has noticed that the server has ended, whatever ended it."""
-        self._received()
+    def kill(self) -> None:
+        """Kill all of the server's processes, if it has not ended yet."""
+        if self.mark is not None:
+            kill_with_children(self.mark, STOP_PATIENCE_S)
+            self._received()  # the guard has noticed it, or the end of before
+            self.mark = None
 
     def start_again(self, cluster: Cluster) -> ProcessMark:
         """Start a server that was shut down; return its process."""

@@ -136,7 +136,7 @@ def stop_kept(name: str) -> None:
             )
         _refuse_changed(record, folder)
         if not end(record.process, record.stop_signal, STOP_PATIENCE_S):
-            kill_with_children(record.process.pid, STOP_PATIENCE_S)
+            kill_with_children(record.process, STOP_PATIENCE_S)
         remove(folder)
 
 

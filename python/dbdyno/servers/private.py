@@ -32,7 +32,7 @@ from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, resto
 from dbdyno.servers.guard_client import Guard
 from dbdyno.servers.page_cache import drop_files
 from dbdyno.servers.placement import ANYWHERE, Placement
-from dbdyno.servers.processes import end, kill_with_children, outwait_group
+from dbdyno.servers.processes import end, outwait_group
 from dbdyno.servers.product import Blueprint, Cluster, Replication
 from dbdyno.servers.record import read_record, server_of, write_record
 from dbdyno.servers.settings import choose_settings
@@ -131,8 +131,6 @@ class PrivateServer(Server):
         count = len(self.standbys)
         if not count or not self._replication.is_synchronous(settings, count):
             return False
-        if self._replication.waits is None:
-            return True
         with self.connect() as connection:
             return self._replication.waits(connection)
 
@@ -151,9 +149,7 @@ class PrivateServer(Server):
 
         What the kernel has been given survives, unlike in a power cut.
         """
-        assert self.process_id is not None
-        kill_with_children(self.process_id, STOP_PATIENCE_S)
-        self.guard.outlive()
+        self.guard.kill()
 
     def started_again(self, settings: Mapping[str, str] | None = None) -> "PrivateServer":
         """Start it again after its end, on the same data, with these settings added."""

@@ -75,12 +75,12 @@ def send(mark: ProcessMark, number: int) -> bool:
     return False
 
 
-def kill_with_children(pid: int, patience_s: float) -> None:
+def kill_with_children(parent: ProcessMark, patience_s: float) -> None:
     """Kill a process and those that it has started, and wait for each this long at most."""
-    marks = []
-    for one in (pid, *children_of(pid)):
+    marks = [parent]
+    for child in children_of(parent.pid) if is_running(parent) else ():
         with suppress(OSError):  # it has just ended
-            marks.append(mark_of(one))
+            marks.append(mark_of(child))
     for mark in marks:
         send(mark, signal.SIGKILL)
     for mark in marks:

@@ -147,7 +147,8 @@ class Replication:
     standby does not follow at present; empty if it does. ``promote`` makes a primary of a standby
     once it has applied all that it has received. ``is_synchronous`` tells whether, by these
     settings, a commit is acknowledged only when all of so many standbys have received it, and
-    ``waits`` whether a primary with such settings does wait at present, unless it always does.
+    ``waits`` whether a primary with such settings does wait at present. ``refuse_unmet`` refuses
+    settings with which commits wait for more than so many standbys, for ever.
     """
 
     copies_primary: bool
@@ -160,7 +161,8 @@ class Replication:
     trouble: Callable[[Connection], str]
     promote: Callable[[Connection], None]
     is_synchronous: Callable[[Mapping[str, str], int], bool]
-    waits: Callable[[Connection], bool] | None = None
+    waits: Callable[[Connection], bool]
+    refuse_unmet: Callable[[Mapping[str, str], int], None] = lambda _settings, _standbys: None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,19 +48,20 @@ class Machine(Struct, frozen=True):
         return max(least, min(most, 1 << max(0, tenth.bit_length() - 1)))
 
 
-def this_machine(folder: Path, server_limit_bytes: int | None = None) -> Machine:
-    """Return this host's resources, within the limits of its container and of the server.
+def this_machine(
+    folder: Path, server_limit_bytes: int | None = None, *, servers: int = 1
+) -> Machine:
+    """Return what each of so many servers has of this host, within the limits that hold for it.
 
     ``folder`` is on the disk that holds the WAL or redo log. The free space of a disk is determined
     once: the servers that one command starts are compared, and what the first ones wrote must not
     change the settings of the next.
     """
-    available = available_memory_bytes()
+    available_bytes = available_memory_bytes() // servers
+    free_bytes = _FREE_BYTES.setdefault(folder.stat().st_dev, shutil.disk_usage(folder).free)
     return Machine(
-        memory_bytes=min(available, server_limit_bytes or available),
-        disk_free_bytes=_FREE_BYTES.setdefault(
-            folder.stat().st_dev, shutil.disk_usage(folder).free
-        ),
+        memory_bytes=min(available_bytes, server_limit_bytes or available_bytes),
+        disk_free_bytes=free_bytes // servers,
     )
 
 

@@ -27,6 +27,11 @@ class ServerSpec(Struct, frozen=True):
     standbys: int = 0
     """How many servers follow it, which can take its place."""
 
+    @property
+    def servers(self) -> int:
+        """How many servers that makes."""
+        return 1 + self.standbys
+
     def with_settings(self, further: dict[str, str]) -> "ServerSpec":
         """Return the same with ``--set name=value`` added."""
         return replace(self, settings={**self.settings, **further})

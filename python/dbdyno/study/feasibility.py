@@ -82,8 +82,9 @@ def over_memory(
     held = product.huge_pages
     cache = next((s for s in settings if s.name == held.cache), None)
     cache_bytes = size_bytes(cache.value, held.bare_unit_bytes) if cache else 0
-    limit = point.job.options.server_memory_bytes or machine.memory_bytes
-    granted = min(machine.memory_bytes, limit)
+    servers = point.server.spec.servers if point.server else 1
+    each = machine.memory_bytes // servers
+    granted = min(each, point.job.options.server_memory_bytes or each)
     room = granted * MEMORY_SHARE_MAX
     a_session = product.database.session_bytes
     if cache is None or cache_bytes + point.job.clients * a_session <= room:

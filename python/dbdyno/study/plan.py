@@ -76,6 +76,7 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
     notes: list[str] = []
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
         resolved = resolve_all(points, Path(folder), notes.append)
+        _refuse_worn_servers(spec, resolved)
         resolved = [with_checked_scripts(one, tools, notes.append) for one in resolved]
         planned = [
             PlannedPoint(
@@ -128,17 +129,18 @@ def needs_of(points: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Nee
         if one.tables
     }
     data_bytes = sum(one.data_bytes for one in data.values())
-    working = max((one.data_bytes for one in data.values()), default=0)
+    working = max((one.data_bytes * server.spec.servers for one, server in private), default=0)
+    servers = max((server.spec.servers for _, server in private), default=0)
     run_s = sum((one.run_s or 0) + DRAIN_S for one in points) * repeats
     longest_s = max((one.run_s or 0 for one, _ in private), default=0)
-    wal = min(longest_s * WAL_BYTES_PER_S, WAL_BYTES_MAX)
-    servers = EMPTY_SERVER_BYTES * (len(data) + 1) if private else 0
+    wal = min(longest_s * WAL_BYTES_PER_S, WAL_BYTES_MAX) * servers
+    empty = EMPTY_SERVER_BYTES * (len(data) + servers)
     return Needs(
         load_s=sum(rates.load_s(one) for one in data.values()),
         prepare_s=sum(map(rates.prepare_s, points)) * repeats,
         run_s=run_s,
         other_s=rates.other_s * len(points) * repeats,
-        disk_bytes=round(data_bytes + working + wal + servers + RUN_BYTES * len(points) * repeats),
+        disk_bytes=round(data_bytes + working + wal + empty + RUN_BYTES * len(points) * repeats),
         data_bytes=data_bytes + working,
     )
 
@@ -183,6 +185,21 @@ def _refusals(
                 ).settings
         yield from over_limits(one, settings[key], machine)
         yield from over_memory(one, settings[key], machine, product_of(one.server.spec.kind))
+
+
+def _refuse_worn_servers(spec: StudySpec, points: Sequence[ResolvedPoint]) -> None:
+    """Refuse events after which the server of a turn is another one than that of the next turn."""
+    if spec.restore == "each run":
+        return
+    for one in points:
+        for event in one.job.options.events:
+            if one.server and event.action in {"kill-server", "restart", "promote"}:
+                raise DbdynoError(
+                    "bad_study",
+                    f"{one.key}: after --event {event} the server is not the one that was started, "
+                    f'and restore = "{spec.restore}" keeps it for the next turn',
+                    'Write restore = "each run", or leave restore out.',
+                )
 
 
 def _notes(points: Sequence[ResolvedPoint], machine: Machine) -> Iterator[str]:

@@ -66,9 +66,9 @@ class TurnServer:
             held.stop()
             self._ended = held
 
-    def _refuse_full_disk(self, point: ResolvedPoint) -> None:
-        """Raise DbdynoError if a copy of the data has no room when the last one is gone."""
-        needed = point.data_bytes + DISK_SPARE_BYTES
+    def _refuse_full_disk(self, point: ResolvedPoint, new: New) -> None:
+        """Raise DbdynoError if copies of the data have no room when the last ones are gone."""
+        needed = point.data_bytes * new.spec.servers + DISK_SPARE_BYTES
         while (free := disk_free_bytes()) < needed:
             if self._ended is None or self._ended.is_gone:
                 sizes = f"{gigabytes(needed)}, but {gigabytes(free)} are free"
@@ -76,7 +76,7 @@ class TurnServer:
             time.sleep(LOOK_S)
 
     def _started(self, point: ResolvedPoint, new: New) -> PrivateServer:
-        self._refuse_full_disk(point)
+        self._refuse_full_disk(point, new)
         data = None
         if point.tables:
             data, self.load_s = self.data.data_for(point, new)

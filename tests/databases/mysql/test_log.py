@@ -66,6 +66,21 @@ def test_mysql_writes_the_zone():
     assert deadlock.message.startswith("Transactions deadlock")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "261121  1:47:43 [ERROR] mysqld got signal 11 ;",  # MariaDB
+        "2026-11-21T01:47:43Z UTC - mysqld got signal 11 ;",  # MySQL
+    ],
+)
+def test_a_crash_is_told_in_a_form_of_its_own(line: str):
+    (entry,) = MysqlLog().feed(f"{line}\n")
+    assert (entry.topic, entry.severity, entry.values) == ("stop", "ERROR", {"reason": "crash"})
+    there = "Z" in line
+    wanted = datetime(2026, 11, 21, 1, 47, 43, tzinfo=UTC if there else None).timestamp()
+    assert entry.at_ns == int(wanted) * 10**9
+
+
 def test_pieces_may_end_anywhere():
     assert topics(*MARIADB) == topics(MARIADB)
 

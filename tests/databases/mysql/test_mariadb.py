@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from dbdyno.databases.mariadb.server.product import BRAND, PRODUCT
 from dbdyno.databases.mysql.server.binaries import Brand
 from dbdyno.databases.mysql.server.product import BRAND as MYSQL
 from dbdyno.databases.mysql.server.settings import known_settings
+from dbdyno.databases.mysql.telemetry.log import MysqlLog
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import kept
 from dbdyno.servers.base import Server
@@ -102,6 +104,19 @@ def test_it_dies_with_dbdyno(home: Path, number: signal.Signals) -> None:
         process = mark_of(int(pid))
         owner.send_signal(number)
     wait_until(lambda: not is_running(process) and not Path(folder).exists(), "its end")
+
+
+def test_its_log_says_that_it_crashed(home: Path) -> None:
+    with start_private(spec(), connections=8) as server:
+        begin_ns = time.time_ns()
+        assert server.process_id is not None
+        process = mark_of(server.process_id)
+        os.kill(server.process_id, signal.SIGSEGV)
+        wait_until(lambda: not is_running(process), "its end")
+        entries = MysqlLog().feed(server.cluster.log.read_text(errors="replace"))
+    (crash,) = (one for one in entries if one.values == {"reason": "crash"})
+    assert crash.topic == "stop"
+    assert begin_ns - 10**9 <= crash.at_ns <= time.time_ns()
 
 
 def test_it_can_be_kept(home: Path) -> None:

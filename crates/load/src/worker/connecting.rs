@@ -237,7 +237,7 @@ impl<P: Port> Turn<'_, P> {
     pub(super) fn lost(&mut self, connection: ConnectionId, error: &ServerError) {
         let (now, client) = (self.now, self.client);
         let own = self.own();
-        let is_unknown = own.awaits_commit(connection);
+        let is_unknown = own.awaits_commit();
         own.connection_mut(connection).leave();
         match own.state {
             State::Finished => return,

@@ -47,6 +47,11 @@ FAILOVERS: Mapping[str, tuple[str, str, Callable[[FailoverRecord], float | None]
         "ms",
         lambda of: of.first_commit_ms,
     ),
+    "failover_longest_pause_ms": (
+        "Longest time without a commit after an event",
+        "ms",
+        lambda of: of.longest_pause_ms,
+    ),
     "failover_level_90_ms": (
         "90 % of the throughput again after an event",
         "ms",

@@ -45,9 +45,11 @@ def with_recovery(run: Run, failovers: Sequence[FailoverRecord]) -> list[Failove
             wanted_tps = LEVEL_SHARE * level_tps
         back_s = None
         commits_s = one.at_s + (one.first_commit_ms or 0) / 1e3
+        over_s = max(commits_s, one.at_s + (one.took_ms or 0) / 1e3)
         if one.first_error_ms is None or one.first_commit_ms is not None:
             after = (ends_s > one.at_s) & (ends_s <= until_s)
-            back_s = _back_s(ends_s[after], measured.tps[after] >= wanted_tps, one.at_s, commits_s)
+            is_high = measured.tps[after] >= wanted_tps
+            back_s = _back_s(ends_s[after], is_high, one.at_s, commits_s, over_s)
         if level_tps is not None and back_s is not None:
             level_90_ms = (back_s - one.at_s) * 1e3
         # Until a load is as it was, there is no other level: what was to be regained still is.
@@ -57,17 +59,21 @@ def with_recovery(run: Run, failovers: Sequence[FailoverRecord]) -> list[Failove
     return found
 
 
-def _back_s(ends_s: Series, is_high: Mask, at_s: float, commits_s: float) -> float | None:
+def _back_s(
+    ends_s: Series, is_high: Mask, at_s: float, commits_s: float, over_s: float
+) -> float | None:
     """Return when the load had its level again: at the event if it always had it; None if never.
 
     ``ends_s`` are the ends of the intervals since the event, and ``is_high`` says which have
-    enough. Those that end before there were commits again, at ``commits_s``, are not asked.
+    enough. Those that end before there were commits again, at ``commits_s``, are not asked. The
+    level is gone if it was before ``over_s``: commits may wait for long, without an error.
     """
     first = int(np.searchsorted(ends_s, commits_s, side="right"))
     if first == len(ends_s):
         return None
     # The interval that is asked first may be mostly from before the event: the next one is not.
-    low = np.flatnonzero(~is_high[: first + 2])
+    asked = int(np.searchsorted(ends_s, over_s, side="right")) + 2
+    low = np.flatnonzero(~is_high[:asked])
     if not low.size:
         return at_s
     again = max(first, int(low[0]))

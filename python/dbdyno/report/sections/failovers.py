@@ -10,8 +10,8 @@ from dbdyno.model.run import Run
 from dbdyno.report.content import Block, Items, Section, Table, Text
 
 COLUMNS = (
-    *("Event", "At", "Took", "First error", "First commit", "Level before, TPS"),
-    *("90 % of it", "Failed", "Unknown", "Lost commits", "May be lost"),
+    *("Event", "At", "Took", "First error", "First commit", "Longest pause"),
+    *("Level before, TPS", "90 % of it", "Failed", "Unknown", "Lost commits", "May be lost"),
 )
 
 
@@ -31,6 +31,7 @@ def build(run: Run) -> Sequence[Block]:
                     milliseconds(one.took_ms),
                     milliseconds(one.first_error_ms),
                     milliseconds(one.first_commit_ms),
+                    milliseconds(one.longest_pause_ms),
                     tps(one.level_tps),
                     _level(one),
                     ", ".join(
@@ -51,9 +52,10 @@ def build(run: Run) -> Sequence[Block]:
             text="Times count from the event; 90 % is of the throughput before, at the end of a "
             "measurement interval, and not known of a load that had not recovered from the event "
             "before. Unknown are failed transactions that may have been committed: "
-            "the connection broke before the answer to their commit. First error, first commit and "
-            "lost commits are those of a few clients beside the load, whose acknowledged commits "
-            "were looked for in the data. What may be lost follows from the durability level, and "
+            "the connection broke before the answer to their commit. First error, first commit, "
+            "the longest pause between commits, and lost commits are those of a few clients beside "
+            "the load, whose acknowledged commits were looked for in the data. What may be lost "
+            "follows from the durability level, and "
             "after a takeover from whether commits wait for the standby. After a command nothing "
             "is promised, unless the same server is known to answer.",
             note=True,

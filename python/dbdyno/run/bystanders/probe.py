@@ -55,7 +55,7 @@ class Probe(Bystander):
         self._has_news = threading.Condition()
         self._acknowledged_ns: list[int] = []
         """When each number was acknowledged, from 1."""
-        self._ended_ns = 0
+        self._begin_ns = self._ended_ns = 0
         self._add(Client(), self._write)
         self._readers = [self._add(Reader(standby), self._read) for standby in standbys]
 
@@ -64,6 +64,11 @@ class Probe(Bystander):
         with self._connect() as connection:
             connection.execute(f"create table {self.table} (number bigint not null)")
             connection.execute(f"insert into {self.table} values (0)")
+
+    def begin(self, at_ns: int = 0) -> None:
+        """Let the clients begin, with the first number at an instant of the monotonic clock."""
+        self._begin_ns = at_ns
+        super().begin()
 
     def end(self) -> None:
         """Commit and read no more."""
@@ -101,6 +106,7 @@ class Probe(Bystander):
 
     def _write(self, client: Client) -> None:
         """Commit number after number, until the end."""
+        self._over.wait(max(0, self._begin_ns - time.monotonic_ns()) / 1e9)
         while not self._over.wait(PAUSE_S):
             number = len(self._acknowledged_ns) + 1
             try:

@@ -52,6 +52,8 @@ class Testimony:
     """When the rows were acknowledged that the data lacks; None if it could not be read."""
     servers: list[tuple[int, str]] = field(default_factory=list)
     """Which server answered when, in order, by those that tell it."""
+    ended_ns: int = 0
+    """Until when they have tried to commit."""
 
     def is_of_one_server(self, begin_ns: float, end_ns: float) -> bool:
         """Whether it is known that in a time the same one answered as before it."""
@@ -83,12 +85,14 @@ class Witness(Bystander):
 
     def testimony(self) -> Testimony:
         """Compare what was acknowledged with what the data has."""
+        ended_ns = time.monotonic_ns()
         self.end()
         lost_ns = None
         for _ in range(READING_TRIES):
             try:
                 with self._connect() as connection:
-                    found_ns = sorted(self._lacking(connection))
+                    with self._driver.with_writer(connection):
+                        found_ns = sorted(self._lacking(connection))
                     self._ask(connection)
             except Exception:  # whatever its driver raises while the server is not there
                 time.sleep(READING_AGAIN_S)
@@ -102,6 +106,7 @@ class Witness(Bystander):
             resumed_ns=sorted(at_ns for client in self._clients for at_ns in client.resumed_ns),
             lost_ns=lost_ns,
             servers=sorted(self._servers),
+            ended_ns=ended_ns,
         )
 
     def _lacking(self, connection: Connection) -> Iterator[int]:

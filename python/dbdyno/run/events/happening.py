@@ -81,7 +81,8 @@ class Happenings:
             if self._over.wait(max(wait_ns, 0) / 1e9):
                 return
             is_followed = False
-            if isinstance(self.server, PrivateServer):
+            if event.action == "promote":
+                assert isinstance(self.server, PrivateServer)
                 with contextlib.suppress(Exception):  # of any driver: then nothing is promised
                     is_followed = self.server.is_followed_synchronously()
             begin_ns, error = time.monotonic_ns(), ""

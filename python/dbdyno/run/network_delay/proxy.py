@@ -3,8 +3,8 @@
 Runs as a program of its own with only the standard library, as ``python -I -S proxy.py ORDER``. The
 order (JSON) has the delay of one direction and the routes: a listening socket, which it inherits,
 and where to connect for each connection to it. A line on its standard input (JSON) breaks all
-connections: for ``cut_ns`` new ones are closed at once, or those of the first route then lead
-``to`` another address. It ends when its standard input does: when dbdyno closes it, or dies.
+connections of the first route: for ``cut_ns`` new ones are closed at once, or they then lead ``to``
+another address. It ends when its standard input does: when dbdyno closes it, or dies.
 
 One thread serves all connections: the delay is the same for all, so what came first is due first.
 """
@@ -37,9 +37,11 @@ _SET_NAME, _SET_TIMER_SLACK = 15, 29
 class End:
     """One end of a connection, and what is on the way to it."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, route: int) -> None:
         sock.setblocking(False)
         self.sock = sock
+        self.route = route
+        """The listener by which the connection came."""
         self.peer: End = self
         self.unsent = b""
         self.held_bytes = 0
@@ -87,7 +89,7 @@ class Wire:
                     if not self._obey(os.read(order, READ_BYTES)):
                         return
                 elif number in self._listeners:
-                    self._accept(*self._listeners[number])
+                    self._accept(number)
                 elif number in self._ends:
                     self._serve(self._ends[number], events)
 
@@ -101,12 +103,13 @@ class Wire:
                 end.unsent += part
                 self._send(end)
 
-    def _accept(self, listener: socket.socket, to: Any) -> None:
+    def _accept(self, route: int) -> None:
+        listener, to = self._listeners[route]
         try:
             near, _ = listener.accept()
         except OSError:
             return
-        if time.monotonic_ns() < self._cut_until_ns:
+        if route == self._first and time.monotonic_ns() < self._cut_until_ns:
             near.close()
             return
         is_unix = isinstance(to, str)
@@ -128,7 +131,7 @@ class Wire:
             near.close()
             far.close()
             return
-        ends = End(near), End(far)
+        ends = End(near, route), End(far, route)
         ends[0].peer, ends[1].peer = ends[1], ends[0]
         for end in ends:
             self._ends[end.sock.fileno()] = end
@@ -175,13 +178,13 @@ class Wire:
             self._epoll.modify(end.sock.fileno(), events)
 
     def _obey(self, lines: bytes) -> bool:
-        """Break all connections, and do what the lines say of new ones; return whether any do."""
+        """Break all of the first route, and do with new ones what the lines say; False if none."""
         for order in map(json.loads, lines.splitlines()):
             self._cut_until_ns = time.monotonic_ns() + order.get("cut_ns", 0)
             if "to" in order:
                 listener, _ = self._listeners[self._first]
                 self._listeners[self._first] = (listener, order["to"])
-        for end in list(self._ends.values()):
+        for end in [end for end in self._ends.values() if end.route == self._first]:
             self._close(end)
         return bool(lines)
 

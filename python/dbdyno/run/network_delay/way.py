@@ -87,7 +87,8 @@ class SlowWay:
                 begin_ns = time.monotonic_ns()
                 for one, other in ((self.near, self.far), (self.far, self.near)):
                     one.sendall(b".")
-                    other.recv(1)
+                    if not other.recv(1):
+                        return  # the proxy is gone
                 self.trips_ms.append((time.monotonic_ns() - begin_ns) / 1e6)
 
     def record(self) -> NetworkDelayRecord | None:

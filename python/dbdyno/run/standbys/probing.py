@@ -22,10 +22,15 @@ class ProbedStandbys:
         self.all = standbys
         self._probe = probe
 
-    def begin(self) -> None:
-        """Let the probe begin: the load has."""
+    def begin(self, measure_begin_ns: int) -> None:
+        """Let the probe begin with the measured part of the load."""
         if self._probe:
-            self._probe.begin()
+            self._probe.begin(measure_begin_ns)
+
+    def end(self) -> None:
+        """Let the probe end with the load: nothing is as old once that is over."""
+        if self._probe:
+            self._probe.end()
 
     def records(self, plan: Plan) -> list[StandbyRecord]:
         """Return what is known of each standby; the probe ends."""

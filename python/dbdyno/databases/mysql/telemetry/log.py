@@ -1,8 +1,9 @@
 """Parses the error log as it grows: pieces of text in, entries that matter to a run out.
 
 Nothing is opened or followed here. MariaDB writes local time, MySQL what ``log_timestamps`` says,
-with a letter for UTC. Lines that are not understood are ignored: of a deadlock's many lines only
-the first becomes an entry.
+with a letter for UTC. A server that crashes writes its last line itself, in another form: MariaDB
+with six digits for the day, MySQL without a severity. Lines that are not understood are ignored: of
+a deadlock's many lines only the first becomes an entry.
 """
 
 import re
@@ -16,8 +17,9 @@ LINE_MAX = 1 << 16
 MESSAGE_MAX = 300
 
 HEAD = re.compile(
-    r"(?P<moment>\d{4}-\d\d-\d\d[T ] ?\d?\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:\d\d)?"
-    r" +\d+ \[(?P<severity>\w+)\] (?P<message>.*)"
+    r"(?P<day>\d{4}-\d\d-\d\d|\d{6})[T ] ?(?P<clock>\d?\d:\d\d:\d\d(?:\.\d+)?)"
+    r"(?P<zone>Z|[+-]\d\d:\d\d)?"
+    r"(?: UTC -|(?: +\d+)? \[(?P<severity>\w+)\]) (?P<message>.*)"
 )
 YEARS = range(1971, 2262)  # nanoseconds since 1970 have 64 bits
 LABELS = re.compile(r"^(?:\[[^\]]*\] )*(?:InnoDB: )?")
@@ -79,12 +81,12 @@ def _entry(line: str) -> LogEntry | None:
     if head is None:
         return None
     message = LABELS.sub("", head["message"])
-    severity = head["severity"].upper()
+    severity = (head["severity"] or "ERROR").upper()
     topic = _topic_of(message, severity)
     if topic is None:
         return None
     return LogEntry(
-        at_ns=_moment_ns(head["moment"], head["zone"] or ""),
+        at_ns=_moment_ns(head["day"], head["clock"], head["zone"] or ""),
         topic=topic.name,
         severity=severity,
         message=message[:MESSAGE_MAX],
@@ -97,9 +99,9 @@ def _topic_of(message: str, severity: str) -> Topic | None:
     return known or (ERROR if severity == "ERROR" else None)
 
 
-def _moment_ns(text: str, zone: str) -> int:
+def _moment_ns(day: str, clock: str, zone: str) -> int:
     """Return Unix time in ns; without a zone it is local time; 0 if it is not a time."""
-    day, clock = text[:10], text[10:].strip("T ")
+    day = day if "-" in day else f"20{day}"
     try:
         moment = datetime.fromisoformat(f"{day}T{clock:0>8}{zone}")
     except ValueError:

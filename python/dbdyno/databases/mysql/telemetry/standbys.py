@@ -11,8 +11,9 @@ from dbdyno.databases.mysql.telemetry.query_sources import named_rows
 from dbdyno.databases.mysql.telemetry.server_context import server_context
 from dbdyno.model.source import Numbers
 
-WAIT_S = 0.2
-"""How long a reading waits; a standby that has not applied it by then is asked again."""
+WAIT_S = 0.8
+"""How long a reading waits, of the second between two: so much is exact. A standby that has not
+applied it by then is asked again."""
 _POSITION = "select @@global.gtid_binlog_pos"
 
 

@@ -10,6 +10,7 @@ from dbdyno.servers.product import Cluster, Replication
 from dbdyno.servers.settings import Setting
 
 NAMES = "synchronous_standby_names"
+PROMOTION_PATIENCE_S = 60
 COUNT = re.compile(r"\s*(?:first|any)?\s*(\d+)\s*\(", re.IGNORECASE)
 WAITING = ("on", "true", "yes", "1", "remote_write", "remote_apply")
 """Values of synchronous_commit with which commits wait for synchronous standbys."""
@@ -44,25 +45,51 @@ def _trouble(standby: Connection) -> str:
 
 
 def _promote(standby: Connection) -> None:
-    """Wait until it is a primary, for a minute at most."""
-    if standby.execute("select pg_promote()").fetchone() != (True,):
-        raise DbdynoError(
-            "not_promoted",
-            "the standby was not promoted within a minute",
-            "It may have much left to replay: less load before it leaves less.",
-        )
+    """Wait until it is a primary; its own function would look only every 100 ms."""
+    standby.execute("select pg_promote(false)")
+    deadline_s = time.monotonic() + PROMOTION_PATIENCE_S
+    while standby.execute("select pg_is_in_recovery()").fetchone()[0]:
+        if time.monotonic() > deadline_s:
+            raise DbdynoError(
+                "not_promoted",
+                "the standby was not promoted within a minute",
+                "It may have much left to replay: less load before it leaves less.",
+            )
+        time.sleep(0.005)
+
+
+def _awaited(settings: Mapping[str, str]) -> int:
+    """Return for how many standbys a commit waits."""
+    names = settings.get(NAMES, "").strip()
+    if not names or settings.get("synchronous_commit", "on").lower() not in WAITING:
+        return 0
+    count = COUNT.match(names)
+    return int(count[1]) if count else 1
 
 
 def _is_synchronous(settings: Mapping[str, str], standbys: int) -> bool:
-    """Whether commits wait for as many standbys as there are.
+    """Whether commits wait for as many standbys as there are: any, as no others are started."""
+    return _awaited(settings) >= standbys
 
-    Which ones need not be known: names that no standby has would let commits wait for ever.
-    """
-    names = settings.get(NAMES, "").strip()
-    if not names or settings.get("synchronous_commit", "on").lower() not in WAITING:
-        return False
-    count = COUNT.match(names)
-    return (int(count[1]) if count else 1) >= standbys
+
+def _refuse_unmet(settings: Mapping[str, str], standbys: int) -> None:
+    """Refuse to let commits wait for standbys that there are not: they would wait for ever."""
+    awaited = _awaited(settings)
+    if awaited and (awaited > standbys or "*" not in settings[NAMES]):
+        raise DbdynoError(
+            "no_standbys",
+            f"{NAMES}={settings[NAMES]!r} lets each commit wait for ever: there "
+            f"{'is 1 standby' if standbys == 1 else f'are {standbys} standbys'}, without names",
+            f"Write {NAMES}='*', or '2 (*)', and no more than standbys=N starts.",
+        )
+
+
+def _waits(primary: Connection) -> bool:
+    """Whether commits still wait: the settings may have been changed."""
+    names = [NAMES, "synchronous_commit"]
+    asked = ", ".join(f"current_setting('{name}')" for name in names)
+    now = primary.execute(f"select {asked}").fetchone()
+    return _awaited(dict(zip(names, now, strict=True))) > 0
 
 
 REPLICATION = Replication(
@@ -76,4 +103,6 @@ REPLICATION = Replication(
     trouble=_trouble,
     promote=_promote,
     is_synchronous=_is_synchronous,
+    waits=_waits,
+    refuse_unmet=_refuse_unmet,
 )

@@ -1,8 +1,8 @@
 """Releases the shared memory of a PostgreSQL that was killed: it outlives its processes.
 
 A server that ends by itself, however quickly, leaves none. One that was killed releases it when it
-starts again on its data, which ours do not. Its lock file names a segment of System V, whose header
-says which data it belongs to and which file below /dev/shm lists the other segments.
+starts again on its data; this is for the others. Its lock file names a segment of System V, whose
+header says which data it belongs to and which file below /dev/shm lists the other segments.
 
 Runs as a program, for a guard that does not import dbdyno: only the standard library. What belongs
 to a server that runs is never touched.
