@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -311,6 +312,25 @@ def test_whether_a_commit_was_on_its_way_decides_what_is_unknown(home, tmp_path,
         assert one["failed_by_class"] == {"connection": 3}
         unknown[name] = one["unknown"]
     assert unknown == {"alone": 3, "block": 0}
+
+
+def test_a_commit_on_its_way_is_unknown_whichever_connection_of_the_client_breaks(home, tmp_path):
+    """All are closed then. Clients have one to a standby, too, if there is something to read."""
+    (write := tmp_path / "write.sql").write_text("select pg_sleep(60);")
+    (read := tmp_path / "read.sql").write_text("select 1;")
+    those = "backend_type = 'client backend' and application_name = 'dbdyno'"
+    end = f"select pg_terminate_backend(pid) from pg_stat_activity where {those}"
+    with start_private(parse_spec("postgres,standbys=1"), connections=30) as primary:
+        (standby,) = primary.standbys
+        ended = dbdyno(
+            *(f"{write}@1", f"{read}@9@read", "--target", primary.url, "--further-target"),
+            *(standby.url, "-c", "3", "-T", "4", "--warmup", "0", "--seed", "1", *ACCEPTED),
+            *("--event", f"2s:exec:psql {shlex.quote(standby.url)} -c {shlex.quote(end)}"),
+        )
+    (one,) = failovers_of(ended)
+    assert (one["error"], one["first_error_ms"]) == ("", None)
+    assert one["failed_by_class"] == {"connection": 3}
+    assert one["unknown"] == 3
 
 
 def test_commits_that_were_only_promised_are_found_missing(home):
