@@ -126,7 +126,7 @@ def _said_by_one(plan: Plan) -> Sequence[bytes]:
 class _Simulated:
     """A process that is none: two pipes to that which stands for all."""
 
-    pid = 0
+    pid = os.getpid()
 
     def __init__(self, stdin: int, stdout: int) -> None:
         self.stdin: IO[bytes] = os.fdopen(stdin, "wb", buffering=0)

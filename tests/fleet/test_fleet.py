@@ -301,6 +301,30 @@ def test_one_for_whose_numbers_the_others_wait_is_lost_and_not_all(local, log, m
     assert other.transactions == done.counters.ok
 
 
+def test_processes_of_agents_here_make_the_load(local, log):
+    """Also those that a command has started in turn, but not what reaches one elsewhere."""
+    agent = f"{sys.executable} -m dbdyno agent"
+    plan = plan_for(local.endpoint(), "select 1;", clients=3, threads=3, **times(1))
+    with begun(f"exec:'{agent}; true',local*2") as fleet:
+        wrapped, direct, away = fleet.agents
+        assert away.greeting is not None
+        away.greeting = msgspec.structs.replace(away.greeting, boot="of another host")
+        (hello,) = of_kind(Hello, [frame for _, frame in fleet.start(plan, log)])
+    assert wrapped.pid not in (None, wrapped.carrier_pid)
+    assert [hello.pid, *hello.further_pids] == [wrapped.pid, wrapped.carrier_pid, direct.pid]
+    assert hello.carrier_pids == [away.carrier_pid]
+    assert direct.pid == direct.carrier_pid
+
+
+@namespaces
+def test_a_number_in_a_container_is_not_one_of_this_host():
+    agent = f"{sys.executable} -m dbdyno agent"
+    with begun(f"exec:'unshare --pid --fork --kill-child {agent}'") as fleet:
+        ((agent, greeting, _),) = fleet.known()
+        assert greeting.pid == 1
+        assert agent.pid is None
+
+
 def test_one_that_prints_without_end_is_lost(local, log, monkeypatch):
     monkeypatch.setattr(pulse_module, "PRINTED_BYTES_MAX", 2**17)
     plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=5)

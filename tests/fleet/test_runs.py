@@ -4,18 +4,22 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from dbdyno.analysis.series.readings import growth
 from dbdyno.cli.output import Exit
+from dbdyno.model.counters import Processes
 from dbdyno.model.tables import rows
 from dbdyno.servers.base import Server
 from dbdyno.store.run import open_run
 from tests.run.test_end_to_end import DBDYNO, dbdyno
 from tests.run.test_interrupts import arguments_of
+from tests.store.hdr import HISTOGRAMS
 from tests.support.ended import ENDED, record_of
 from tests.support.patience import eventually
 from tests.support.program import Program
@@ -140,6 +144,16 @@ def test_workers_that_cannot_share_the_load_are_refused(
     assert ended.returncode == Exit.NOTHING_RUN
     assert message in " ".join(ended.stderr.split())
     assert not list(home.glob("runs/*"))
+
+
+def test_agents_that_a_command_has_started_are_no_other_programs(home, postgres_server, script):
+    agent = f"exec:'{sys.executable} -m dbdyno agent; true'"
+    words = ("run", script, "--target", postgres_server.url, "-c", "2", "-T", "2", "--warmup", "0")
+    record_of(dbdyno(*words, "--workers", f"{agent},{agent}", "--json"))
+    run = open_run("last").load(HISTOGRAMS)
+    seen = growth(run, Processes.cpu_us, "engine")
+    assert seen is not None
+    assert seen.delta.sum() > run.worker_intervals.cpu_us.sum() / 2
 
 
 def test_nothing_of_the_load_outlives_dbdyno(home, postgres_server, tmp_path):

@@ -121,6 +121,45 @@ def test_another_process_of_the_same_number_is_not_the_server(tree):
     assert read(server, root) == {}
 
 
+def test_a_group_of_several_lasts_as_long_as_one_of_them(tree):
+    root = tree(process(10, stat(1, user=5, buried=2), 100) | process(20, stat(1, user=1), 10))
+    tree(process(21, stat(20, user=1), 10))
+    engines = ProcessGroup(10, 20)
+    assert read(engines, root)["user_us"] == 9 * TICK_US
+    end(root, 10)
+    tree(process(20, stat(1, user=4), 10))
+    after = read(engines, root)
+    assert (after["user_us"], after["voluntary_switches"]) == (12 * TICK_US, 120)
+    assert [its.pid for its in engines.members(ProcessTable(root))] == [20, 21]
+    end(root, 20)
+    assert read(engines, root) == {}
+    assert engines.was_seen
+
+
+def test_one_of_several_that_is_below_another_counts_once(tree):
+    """Also when it has ended: the other one has waited for it."""
+    root = tree(process(10, stat(1, user=1), 1) | process(11, stat(10, user=5), 1))
+    engines = ProcessGroup(11, 10)
+    assert (read(engines, root)["user_us"], read(engines, root)["count"]) == (6 * TICK_US, 2)
+    end(root, 11)
+    tree(process(10, stat(1, user=1, buried=6), 1))
+    assert read(engines, root)["user_us"] == 7 * TICK_US
+
+
+def test_beside_one_alone_others_count_with_their_descendants(tree):
+    processes = {
+        **process(10, stat(1, user=1, buried=50), 1),
+        **process(11, stat(10, user=2), 1),
+        **process(12, stat(10, user=4, buried=8), 1),
+        **process(13, stat(12, user=16), 1),
+    }
+    root = tree(processes)
+    own = ProcessGroup(10, 12, alone=True)
+    assert (read(own, root)["user_us"], read(own, root)["count"]) == (29 * TICK_US, 3)
+    end(root, 12)
+    assert read(own, root)["user_us"] == 29 * TICK_US  # who waited for it counts alone
+
+
 def test_the_one_alone_counts_neither_children_nor_what_it_buried(tree):
     root = tree(process(10, stat(1, user=1, buried=50), 1) | process(11, stat(10, user=2), 1))
     alone = read(ProcessGroup(10, alone=True), root)

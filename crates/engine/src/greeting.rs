@@ -18,9 +18,10 @@ pub fn greeting(build: String) -> Greeting {
         boot: text("/proc/sys/kernel/random/boot_id"),
         architecture: env::consts::ARCH,
         pid: process::id(),
+        pid_namespace: namespace("pid"),
         cpus,
         cpus_allowed: cpus_allowed().unwrap_or_else(|| (0..cpus).collect()),
-        cgroup: format!("{} {}", namespace(), text("/proc/self/cgroup")),
+        cgroup: format!("{} {}", namespace("cgroup"), text("/proc/self/cgroup")),
         clock_source: text(CLOCK_SOURCE),
         // What a process may raise its limit to.
         open_files_max: getrlimit(Resource::Nofile)
@@ -37,8 +38,8 @@ fn cpus_allowed() -> Option<Vec<u32>> {
     Some((0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).map(|cpu| cpu as u32).collect())
 }
 
-/// That of its control groups: in each container, their names begin anew.
-fn namespace() -> String {
-    let link = fs::read_link("/proc/self/ns/cgroup").unwrap_or_default();
+/// That of its control groups, or of its process's number: in each container, they begin anew.
+fn namespace(kind: &str) -> String {
+    let link = fs::read_link(format!("/proc/self/ns/{kind}")).unwrap_or_default();
     link.to_string_lossy().into_owned()
 }

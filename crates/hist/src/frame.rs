@@ -81,6 +81,7 @@ pub struct Greeting {
     pub boot: String,
     pub architecture: &'static str,
     pub pid: u32,
+    pub pid_namespace: String,
     pub cpus: u32,
     pub cpus_allowed: Vec<u32>,
     pub cgroup: String,

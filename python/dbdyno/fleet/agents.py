@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from dbdyno.fleet.clocks import Offset, exchanged
+from dbdyno.fleet.this_host import pid_here
 from dbdyno.fleet.words import Place
 from dbdyno.model.frame import Frame
 from dbdyno.model.frame.parts import Clock, Greeting, PartBegun, PartConnected, PartInterval
@@ -128,9 +129,13 @@ class Agent:
 
     @property
     def pid(self) -> int | None:
-        """The number of its process on this host; None if it has none, or in other namespaces."""
-        own = self._process.pid
-        return own if self.greeting and self.greeting.pid == own else None
+        """The number of its process on this host; None if it is elsewhere, or in a container."""
+        return pid_here(self.greeting) if self.greeting else None
+
+    @property
+    def carrier_pid(self) -> int:
+        """The process on this host through which its frames come: its own, or a command's."""
+        return self._process.pid
 
     def ask_clock(self) -> None:
         """Ask for its clock; the answer is a sign of life, and an offset."""

@@ -19,7 +19,7 @@ class Process(Protocol):
     """A process with an agent, here or elsewhere."""
 
     pid: int
-    """On this host; 0 if it has none here."""
+    """Of what was started on this host, through which the agent is reached."""
 
     @property
     def stdin(self) -> IO[bytes] | None:

@@ -87,6 +87,11 @@ class _Driver:
                 start_new_session=True,  # Ctrl-C of a terminal is for the caller alone
             )
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def join(self, descriptors: Sequence[tuple[int, int]]) -> Answer | None:
         """Have it join these sockets and files with agents; return its answer, None if it died."""
         self._control.settimeout(PLACED_MAX_S)
@@ -143,7 +148,9 @@ class _Agents:
                 raise self._refused
             if self._driver is None:
                 self._start()
+            assert self._driver is not None, "it has started, or was refused"
             agent = self._spare.pop(number)
+            agent.pid = self._driver.pid
             self._in_use.add(agent)
             return agent
 
@@ -214,7 +221,8 @@ class _Agents:
 class _NodeProcess:
     """An agent on a node, used as a process is."""
 
-    pid = 0
+    pid: int
+    """Of the driver, which passes on what it says; known as soon as the agent is taken."""
 
     def __init__(self, agents: _Agents, stream: socket.socket) -> None:
         self._agents = agents

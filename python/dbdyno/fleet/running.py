@@ -21,6 +21,7 @@ from dbdyno.fleet.clocks import Drift, Offset
 from dbdyno.fleet.hosts import Share, full_hosts, processors
 from dbdyno.fleet.pulse import EVERY_S, Pulse
 from dbdyno.fleet.shares import clients_of
+from dbdyno.fleet.this_host import is_here
 from dbdyno.model.frame import (
     Activity,
     Connected,
@@ -346,7 +347,7 @@ class RunningFleet:
         if len(hellos) < len(self._parts):
             return None
         warnings = [warning for hello in hellos for warning in hello.warnings]
-        here = [pid for part in self._parts if (pid := part.agent.pid)]
+        here, carriers = self._processes()
         reasons = {hello.io_reason for hello in hellos}
         io_reasons = [
             f"{part.agent.name}: {hello.io_reason}"
@@ -359,11 +360,24 @@ class RunningFleet:
             io_reason=first.io_reason if len(reasons) == 1 else "; ".join(io_reasons),
             pid=here[0] if here else 0,
             further_pids=here[1:],
+            carrier_pids=carriers,
             threads=sum(hello.threads for hello in hellos),
             processors=processors(self._shares()),
             warnings=list(dict.fromkeys(warnings)),
             workers=[part.agent.name for part in self._parts],
         )
+
+    def _processes(self) -> tuple[list[int], list[int]]:
+        """Return the processes here that make the load, and those that reach agents elsewhere."""
+        making: dict[int, None] = {}
+        reaching: dict[int, None] = {}
+        for part in self._parts:
+            assert part.agent.greeting is not None, "it was asked before the load began"
+            if part.agent.pid is not None:
+                making[part.agent.pid] = None
+            own = making if is_here(part.agent.greeting) else reaching
+            own[part.agent.carrier_pid] = None
+        return [*making], [pid for pid in reaching if pid not in making]
 
     def _begun(self) -> Iterator[_Out]:
         """The beginning of all, by this host's clock, once, when the last one has begun.

@@ -1,4 +1,4 @@
-"""Processes that are observed as one: a server with its backends, the engine, dbdyno itself.
+"""Processes that are observed as one: a server with its backends, the engines, dbdyno itself.
 
 Their sums never fall. The kernel adds the CPU time, page faults and bytes of exited processes to
 the parent that waited for them. It does not do so with context switches and run-queue time: what a
@@ -55,53 +55,65 @@ class _Reading(Struct):
 
 
 class ProcessGroup:
-    """The process with the number ``first`` and, unless ``alone``, all its descendants.
+    """The processes with these numbers and all their descendants, each of them once.
 
-    Further ones with theirs belong to it, as long as there is the first.
+    With ``alone``, the descendants of the first one do not belong to it. It lasts as long as one of
+    the processes does: what another one had used when it was last read stays in the sums.
     """
 
     def __init__(self, first: int, *further: int, alone: bool = False) -> None:
         self.first = first
-        self._further = further
+        self._numbers = (first, *further)
         self._alone = alone
-        self._started: int | None = None
+        self._started: dict[int, int] = {}
+        """When the process of each number was started: the number may be reused."""
+        self._named: dict[int, Process] = {}
+        """Those with the group's own numbers, as they were last read."""
+        self._ended = Used()
+        """What such processes had used that have ended."""
         self._seen: dict[_Thread, _Turns] = {}
         self._gone = _Turns()
         self._largest: dict[str, float] = {}
 
     @property
     def was_seen(self) -> bool:
-        """Whether the first process was there in an earlier reading."""
-        return self._started is not None
+        """Whether any of its processes was there in an earlier reading."""
+        return bool(self._started)
 
     def members(self, table: ProcessTable, *, fresh: bool = False) -> list[Process]:
-        """Return the members as last read; empty once the first process has ended."""
-        tree = self._tree(table, fresh=fresh)
-        return tree if self._is_first(table.again(tree[:1])) else []
+        """Return the members as last read; empty once all of its processes have ended."""
+        listed = table.listed(fresh=fresh)
+        found: dict[int, Process] = {}
+        for process in table.again(listed[pid] for pid in self._numbers if pid in listed):
+            if self._started.setdefault(process.pid, process.started) == process.started:
+                tree = table.tree(process.pid) if self._has_descendants(process) else [process]
+                found |= {its.pid: its for its in tree}
+        return list(found.values())
 
-    def _tree(self, table: ProcessTable, *, fresh: bool) -> list[Process]:
-        tree = table.tree(self.first, fresh=fresh)
-        if self._alone:
-            return tree[:1]
-        return [*tree, *(its for number in self._further for its in table.tree(number))]
-
-    def _is_first(self, found: list[Process]) -> bool:
-        """Whether these begin with the first process, whose number may have been reused."""
-        if not found or found[0].pid != self.first:
-            return False
-        if self._started is None:
-            self._started = found[0].started
-        return found[0].started == self._started
+    def _has_descendants(self, process: Process) -> bool:
+        return not self._alone or process.pid != self.first
 
     def _now(self, table: ProcessTable) -> list[Process]:
         """Return the current members, all read while none of them was reaped."""
         found: list[Process] = []
+        named: dict[int, Process] = {}
         for tried in range(_TRIES):
-            found = table.again(self._tree(table, fresh=tried > 0))
-            first = table.again(found[:1])
-            if self._alone or not first or first[0].buried == found[0].buried:
-                break  # the first process has reaped no child since it was read
-        return found if self._is_first(found) else []
+            found = table.again(self.members(table, fresh=tried > 0))
+            named = {its.pid: its for its in found if its.pid in self._numbers}
+            parents = [its for its in named.values() if self._has_descendants(its)]
+            if [its.buried for its in table.again(parents)] == [its.buried for its in parents]:
+                break  # none of them has reaped a child since it was read
+        self._keep_what_ended(found, named)
+        return found if named else []
+
+    def _keep_what_ended(self, members: list[Process], named: dict[int, Process]) -> None:
+        """Keep what those had used that have ended, unless a member has waited for them."""
+        counting = {its.pid for its in members if self._has_descendants(its)}
+        for pid, process in self._named.items():
+            if pid not in named and process.parent not in counting:
+                self._ended += process.used
+                self._ended += process.buried if self._has_descendants(process) else Used()
+        self._named = named
 
     def read(self, table: ProcessTable) -> dict[str, float]:
         """Return the sums and levels of the group; empty once it has ended."""
@@ -109,7 +121,7 @@ class ProcessGroup:
         if not members:
             return {}
         reading = _read(table.root, members)
-        buried = Used() if self._alone else sum((its.buried for its in members), Used())
+        buried = sum((its.buried for its in members if self._has_descendants(its)), self._ended)
         used = sum((its.used for its in members), buried)
         counters = {
             **structs.asdict(used),

@@ -129,14 +129,19 @@ class ObservedHost:
         return disk.disks_below(self.root, self.folders)
 
 
-def observe(
+def observe(  # noqa: PLR0913 - independent inputs
     server: int | None,
     engines: Sequence[int],
     folders: Iterable[Path],
+    *,
     further_servers: Sequence[int] = (),
+    carriers: Sequence[int] = (),
     root: Path = ROOT,
 ) -> ObservedHost:
-    """Return what to observe: the servers and the engines with their descendants, and ourselves."""
+    """Return what to observe: the servers and the engines with their descendants, and ourselves.
+
+    ``carriers``, which carry the frames of engines elsewhere, count as a part of dbdyno itself.
+    """
     firsts = {
         "server": () if server is None else (server,),
         "further_servers": further_servers,
@@ -144,7 +149,7 @@ def observe(
     }
     groups = {name: ProcessGroup(*numbers) for name, numbers in firsts.items() if numbers}
     # The engine and a private server are descendants of this process, but are counted separately.
-    groups["dbdyno"] = ProcessGroup(os.getpid(), alone=True)
+    groups["dbdyno"] = ProcessGroup(os.getpid(), *carriers, alone=True)
     return ObservedHost(groups=groups, folders=tuple(folders), root=root)
 
 

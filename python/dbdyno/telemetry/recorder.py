@@ -197,7 +197,7 @@ class Recorder:
                 ),
                 *self._profiles(),
                 *self._following(),
-                self._machine_task([pid for pid in (hello.pid, *hello.further_pids) if pid]),
+                self._machine_task(hello),
             )
         ]
 
@@ -270,10 +270,15 @@ class Recorder:
             sample_with_locks=KernelWaits(ROOT, process).added_to(telemetry.sample_with_locks),
         )
 
-    def _machine_task(self, engines: Sequence[int]) -> Task:
+    def _machine_task(self, hello: Hello) -> Task:
         data, log = self._watched.data_directory, self._watched.log_path
-        folders = [folder for folder in (data, log and log.parent) if folder]
-        host = observe(self._watched.process_id, engines, folders, self._watched.further_processes)
+        host = observe(
+            self._watched.process_id,
+            [pid for pid in (hello.pid, *hello.further_pids) if pid],
+            [folder for folder in (data, log and log.parent) if folder],
+            further_servers=self._watched.further_processes,
+            carriers=hello.carrier_pids,
+        )
         if self._watched.telemetry.task_classes:
             classifier = self._classifier
             host.server_tasks = TaskTimes(

@@ -27,9 +27,11 @@ class Greeting(Struct, frozen=True, tag="greeting", tag_field="kind"):
     """What a process may raise its limit to."""
     cpus_allowed: tuple[int, ...] = ()
     """The numbers of the CPUs on which it may run. An agent of an older build, which is refused by
-    name, does not tell this or the next."""
+    name, does not tell this or what follows."""
     cgroup: str = ""
     """Names its control groups on the host: what limits their time, agents in them share."""
+    pid_namespace: str = ""
+    """Names where ``pid`` is its number: each container counts its processes anew."""
 
 
 class Clock(Struct, frozen=True, tag="clock", tag_field="kind"):

@@ -48,7 +48,10 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
     counters: list[str] = []
     """The names of what the scripts count."""
     further_pids: list[int] = []
-    """Processes of other engines on this host that share the load."""
+    """Processes of other engines on this host that share the load, and the commands that started
+    engines here."""
+    carrier_pids: list[int] = []
+    """Processes on this host that carry the frames of engines elsewhere: ssh, or Ray's driver."""
     workers: list[str] = []
     """The names of the engines that share the load, if it is shared."""
 
