@@ -173,6 +173,10 @@ class EngineProcess:
         """
         self._send(msgspec.json.encode({"served": tasks}) + b"\n")
 
+    def awaited(self) -> str:
+        """Return nothing: of an engine alone, only its frames are known."""
+        return ""
+
     def kill(self) -> None:
         """End it at once, and its frames with it.
 

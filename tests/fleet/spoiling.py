@@ -3,19 +3,24 @@
 With the name of a kind of frame, all bytes in these are rubbish; with ``endless`` before that name,
 the first one is said again and again. With ``early``, it is connected before it says hello; with
 ``ahead``, its intervals are of an hour later; with ``more``, it has done more transactions than it
-has begun; with ``other``, it is of another architecture, and so of another build; with ``mute``, it
-only answers from its first interval on; with ``printing``, it prints much; with ``outages``,
-two of its threads lose their connections, and the first one has them again; with ``telling`` it
-says something for ever, with ``nested`` lists within lists, with ``whole`` what a whole load says.
+has begun; with ``other``, it is of another architecture, and so of another build; with ``mute`` and
+the name of a kind, it only answers from the first of these on; with ``printing``, it prints much;
+with ``outages``, two of its threads lose their connections, and the first one has them again; with
+``telling`` it says something for ever, with ``chatting`` too, and goes on; with ``nested`` lists
+within lists, with ``whole`` what a whole load says.
 """
 
 import subprocess
 import sys
+import threading
+import time
 from typing import Any
 
 import msgspec
 
 HOUR_NS = 3600 * 10**9
+CHAT_EVERY_S = 0.01
+saying = threading.Lock()
 
 
 def spoiled(value: object) -> object:
@@ -28,8 +33,15 @@ def spoiled(value: object) -> object:
 
 def say(frame: object) -> None:
     raw = msgspec.msgpack.encode(frame)
-    sys.stdout.buffer.write(len(raw).to_bytes(4, "little") + raw)
-    sys.stdout.buffer.flush()
+    with saying:
+        sys.stdout.buffer.write(len(raw).to_bytes(4, "little") + raw)
+        sys.stdout.buffer.flush()
+
+
+def chat() -> None:
+    while True:
+        say({"kind": "note", "at_ns": time.monotonic_ns(), "source": "engine", "text": "x"})
+        time.sleep(CHAT_EVERY_S)
 
 
 def tell(frame: dict[str, Any]) -> None:
@@ -80,6 +92,8 @@ def changed(frame: dict[str, Any], how: str) -> dict[str, Any]:
                     "message": "first",
                 }
             )
+        case "started", "chatting":
+            threading.Thread(target=chat, daemon=True).start()
         case "hello", "early":
             say({"kind": "part_connected"})
         case "part_interval", how if how in BESIDE:
@@ -89,7 +103,7 @@ def changed(frame: dict[str, Any], how: str) -> dict[str, Any]:
     return frame
 
 
-def main(how: str, endless: str = "") -> None:
+def main(how: str, kind: str = "") -> None:
     agent = [sys.executable, "-m", "dbdyno", "agent"]
     with subprocess.Popen(agent, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -97,10 +111,10 @@ def main(how: str, endless: str = "") -> None:
         while length := process.stdout.read(4):
             raw = process.stdout.read(int.from_bytes(length, "little"))
             frame = changed(msgspec.msgpack.decode(raw), how)
-            is_mute |= frame["kind"] == "part_interval" and how == "mute"
+            is_mute |= frame["kind"] == kind and how == "mute"
             if not is_mute or frame["kind"] == "clock":
                 say(frame)
-            while frame["kind"] == endless:
+            while frame["kind"] == kind and how == "endless":
                 say(frame)
 
 

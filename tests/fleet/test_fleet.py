@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -292,13 +293,54 @@ def test_one_for_whose_numbers_the_others_wait_is_lost_and_not_all(local, log, m
     plan = plan_for(
         local.endpoint(), "select 1;", clients=2, threads=2, seconds=3, interval_ns=200_000_000
     )
-    frames, running = shared(spoiling("mute"), plan, log, on_lost="continue")
+    frames, running = shared(spoiling("mute part_interval"), plan, log, on_lost="continue")
     (done,) = of_kind(Done, frames)
     assert done.end == "complete"
     mute, other = running.workers()
     assert mute.why_lost == "its numbers did not come for 1 s"
     assert sum(interval.counters.ok for interval in of_kind(Interval, frames)[-1:]) > 0
     assert other.transactions == done.counters.ok
+
+
+def test_one_that_is_waited_for_is_lost_however_much_others_say(local, log, monkeypatch):
+    """With many hosts, something is always there that was not read yet."""
+    monkeypatch.setattr(running_module, "AWAITED_MIN_S", 2.0)
+    plan = plan_for(
+        local.endpoint(), "select 1;", clients=4, threads=4, seconds=2, interval_ns=200_000_000
+    )
+
+    def read_slowly(_fleet: Fleet, frame: Frame) -> None:
+        if isinstance(frame, Note):
+            time.sleep(0.02)  # twice as long as it takes to say the next one
+
+    workers = f"{spoiling('mute part_interval')},{spoiling('chatting')}"
+    frames, running = shared(workers, plan, log, read_slowly, "continue")
+    assert of_kind(Done, frames)[0].end == "complete"
+    mute, *others = running.workers()
+    assert mute.why_lost == "its numbers did not come for 2 s"
+    assert [part.lost_at_s for part in others] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("hello", "did not take its part"),
+        ("part_connected", "did not connect its clients"),
+        ("started", "did not begin"),
+        ("part_interval", "sent no further numbers"),
+    ],
+)
+def test_one_that_answers_and_does_not_go_on_is_known_by_name(local, log, kind, what):
+    plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=600)
+    with begun(spoiling(f"mute {kind}")) as fleet:
+        running = fleet.start(fleet.shared(plan, 2), log)
+        reading = threading.Thread(target=lambda: list(running))
+        reading.start()
+        try:
+            wait_until(lambda: running.awaited() == f"worker exec-1 {what}", "it is known")
+        finally:
+            running.kill()
+            reading.join()
 
 
 def test_processes_of_agents_here_make_the_load(local, log):

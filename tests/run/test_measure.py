@@ -15,8 +15,8 @@ from dbdyno.run.measure import Measured, measure
 from dbdyno.run.observer import Observer as RunObserver
 from dbdyno.run.silence import Watchdog
 from tests.support.frames import done, interval, started
-from tests.support.patience import PATIENCE_S
-from tests.support.plans import plan_of
+from tests.support.patience import PATIENCE_S, wait_until
+from tests.support.plans import ENDPOINT, plan_of
 
 
 class Engine:
@@ -40,6 +40,9 @@ class Engine:
 
     def served_by(self, tasks: Mapping[int, int]) -> None:
         self.calls.append(f"served by {tasks}")
+
+    def awaited(self) -> str:
+        return "worker h3 did not begin"
 
     def kill(self) -> None:
         self.calls.append("kill")
@@ -192,6 +195,15 @@ def test_another_patience_once_it_has_begun():
 
 def test_a_process_that_was_stopped_has_not_listened():
     assert not naps(lambda _watchdog: time.sleep(0.1), limit_s=0.04)
+
+
+def test_whom_the_others_wait_for_is_noted_when_the_engine_is_ended(monkeypatch):
+    monkeypatch.setattr(measuring, "SILENCE_MIN_S", 0.1)
+    plan = replace(plan_of(), stall_limit_ns=0, endpoint=replace(ENDPOINT, connect_timeout_ns=0))
+    engine = Engine(lambda: wait_until(lambda: "kill" in engine.calls, "the engine is ended"))
+    measured = measure(engine, plan, Observer(), lambda *_: None, lambda _: None)
+    assert measured.was_silent
+    assert measured.awaited == "worker h3 did not begin"
 
 
 def test_handling_a_frame_does_not_count_as_silence(monkeypatch):

@@ -11,9 +11,11 @@ from dbdyno.databases.postgresql import describe
 from dbdyno.errors import DbdynoError
 from dbdyno.report.pages.run import render_summary
 from dbdyno.run.connected_server import ConnectedServer, connect_to
+from dbdyno.run.measure import Measured
 from dbdyno.run.observer import Observer as RunObserver
 from dbdyno.run.options.grammar import WeightedName
 from dbdyno.run.options.run_options import RunOptions
+from dbdyno.run.runner import _refuse_not_begun
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.run.verdict import meant_table
 from dbdyno.servers.base import Server
@@ -31,6 +33,7 @@ from tests.support.engine import (
     Silent,
     tools,
 )
+from tests.support.plans import plan_of
 from tests.support.running import run
 
 SHORT = {"clients": 2, "transactions": 10, "warmup_ns": 0}
@@ -64,6 +67,13 @@ def database(postgres_server: Server):
         control.execute("create database runs")
         host = control.info.host
         return f"postgresql://{control.info.user}@/runs?host={host}&port={control.info.port}"
+
+
+def test_who_kept_a_load_from_beginning_is_named():
+    measured = Measured(was_silent=True, awaited="worker h3 did not begin")
+    with pytest.raises(DbdynoError, match="the load did not begin: worker h3") as refused:
+        _refuse_not_begun(plan_of(), measured)
+    assert "dbdyno workers check" in refused.value.hint
 
 
 def run_tpcb(

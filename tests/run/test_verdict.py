@@ -15,10 +15,10 @@ from tests.support.plans import plan_of
 PLAN = plan_of(duration_ns=30 * SECOND_NS)
 
 
-def reasons(finished, plan=PLAN, failures_max=0.01, violations=(), disturbance=None, *, workers=()):
+def reasons(finished, plan=PLAN, failures_max=0.01, violations=(), disturbance=None, **measured):
     evidence = Evidence(
         plan=plan,
-        measured=Measured(done=finished, workers=workers),
+        measured=Measured(done=finished, **measured),
         violations=violations,
         disturbance=disturbance,
         misses=Misses(),
@@ -36,6 +36,12 @@ def test_a_complete_run_is_valid():
 def test_the_engines_own_reasons_come_first():
     found = reasons(done(invalid_reasons=["the generator was the bottleneck"]), violations=["x"])
     assert found == ["the generator was the bottleneck", "invariant violated: x"]
+
+
+def test_whom_the_others_waited_for_is_named():
+    (reason,) = reasons(None, was_silent=True, awaited="worker h3 sent no further numbers")
+    assert reason == "the engine fell silent and was ended: worker h3 sent no further numbers"
+    assert reasons(None, was_silent=True) == ["the engine fell silent and was ended"]
 
 
 @pytest.mark.parametrize("end", ["interrupted", "aborted", "stalled"])

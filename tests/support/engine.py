@@ -40,6 +40,9 @@ class Astray:
     def served_by(self, tasks: Mapping[int, int]) -> None:
         self.engine.served_by(tasks)
 
+    def awaited(self) -> str:
+        return self.engine.awaited()
+
     def kill(self) -> None:
         self.engine.kill()
 

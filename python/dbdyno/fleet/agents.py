@@ -10,6 +10,7 @@ import select
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from queue import Full, Queue
 from typing import NamedTuple, TypeAlias
@@ -55,18 +56,25 @@ class Arrivals(Queue[Arrived]):
     def __init__(self) -> None:
         super().__init__(WAITING_BYTES_MAX)
         self._bytes = 0
+        self._count_of: Counter[Agent] = Counter()
 
     def _qsize(self) -> int:
         return self._bytes
 
     def _put(self, item: Arrived) -> None:
         self._bytes += _ARRIVED_BYTES + len(item.raw)
+        self._count_of[item.agent] += 1
         super()._put(item)
 
     def _get(self) -> Arrived:
         item = super()._get()
         self._bytes -= _ARRIVED_BYTES + len(item.raw)
+        self._count_of[item.agent] -= 1
         return item
+
+    def may_have_of(self, agent: "Agent") -> bool:
+        """Whether there is anything of this agent; or it may be that there is no room for it."""
+        return self._count_of[agent] > 0 or self.full()
 
     def put_anyway(self, item: Arrived) -> None:
         """Put it, however full it is."""

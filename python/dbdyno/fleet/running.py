@@ -30,7 +30,6 @@ from dbdyno.model.frame import (
     Failed,
     Frame,
     Hello,
-    Interval,
     Note,
     Outage,
     OutageBegun,
@@ -48,6 +47,8 @@ AWAITED_MIN_S = 8.0
 AWAITED_INTERVALS = 4
 """How long the others wait for an agent's numbers, at least: whoever reads the whole waits longer
 for a frame of it, and then ends them all."""
+NAMED_MAX = 5
+"""So many of those for which the others wait are named."""
 SAID_MAX, SAID_PER_S = 10_000, 1000
 """How often an agent may say the same beside its numbers: more would fill whatever keeps it."""
 _ONCE = (Greeting, Hello, PartConnected, PartBegun, Started, Done, Failed)
@@ -70,6 +71,10 @@ class _Part:
     started: Started | None = None
     begun_late_ns: int | None = None
     last: PartInterval | None = None
+    awaited: PartInterval | None = None
+    awaited_s: float = 0.0
+    """For how long the others have waited for what follows this interval, by the naps of
+    :class:`Pulse`, whose thread alone counts."""
     done: Done | None = None
     failed: Failed | None = None
     lost_at_s: float | None = None
@@ -126,8 +131,6 @@ class RunningFleet:
         self._sum: engine.Sum | None = None
         self._counters: list[str] = []
         self._from_s = time.monotonic()
-        self._awaited_s = 0.0
-        """Since the last interval of the whole, by naps as in :class:`Pulse`."""
         # Set by signals, which may come while this thread holds any lock.
         self._is_killed = False
         self._is_stop_wanted = False
@@ -143,8 +146,6 @@ class RunningFleet:
                 if part.is_over:
                     continue
                 for raw, frame in self._understood(part, arrived):
-                    if isinstance(frame, Interval):
-                        self._awaited_s = 0.0
                     yield raw, frame
                     if isinstance(frame, Connected):
                         self._begin()
@@ -164,6 +165,23 @@ class RunningFleet:
 
     def served_by(self, tasks: Mapping[int, int]) -> None:
         """Ignore it: clients of a shared load stay on their threads."""
+
+    def awaited(self) -> str:
+        """Say for which agents the others wait, and for what of them."""
+        going = [part for part in self._parts if not part.is_over]
+        steps = (
+            ("did not take its part", [part for part in going if part.hello is None]),
+            ("did not connect its clients", [part for part in going if not part.is_connected]),
+            ("did not begin", [part for part in going if part.started is None]),
+            ("sent no further numbers", self._behind()),
+        )
+        for what, parts in steps:
+            if parts:
+                names = ", ".join(part.agent.name for part in parts[:NAMED_MAX])
+                more = f" and {len(parts) - NAMED_MAX} others" if len(parts) > NAMED_MAX else ""
+                said = f"worker {names}{more} {what}"
+                return parts[0].agent.with_last_line(said) if len(parts) == 1 else said
+        return ""
 
     def kill(self) -> None:
         """End all at once, and the frames with them; does not wait."""
@@ -212,12 +230,20 @@ class RunningFleet:
             self._stop_all()
         if self._is_killed:
             self._give_up_all()
-        # What has arrived and is not read yet may be what the others wait for.
-        self._awaited_s = self._awaited_s + EVERY_S if self._arrivals.empty() else 0.0
+        if self._state.has_begun:
+            self._lose_the_awaited()
+
+    def _lose_the_awaited(self) -> None:
+        """Lose those for whose next interval the others have waited for too long."""
         awaited_max_s = max(AWAITED_MIN_S, AWAITED_INTERVALS * self._plan.interval_ns / 1e9)
-        if self._state.has_begun and self._awaited_s >= awaited_max_s:
-            self._awaited_s = 0.0
-            for part in self._behind():
+        for part in self._behind():
+            if part.awaited is not part.last:
+                part.awaited, part.awaited_s = part.last, 0.0
+            # What has arrived and is not read yet may be what the others wait for.
+            if not self._arrivals.may_have_of(part.agent):
+                part.awaited_s += EVERY_S
+            if part.awaited_s >= awaited_max_s:
+                part.awaited_s = 0.0
                 part.agent.give_up(f"its numbers did not come for {awaited_max_s:g} s")
 
     def _behind(self) -> list[_Part]:
@@ -388,7 +414,6 @@ class RunningFleet:
         is_known = all(part.started or part.is_over for part in self._parts)
         if self._state.has_begun or not started or not is_known:
             return
-        self._awaited_s = 0.0
         self._state.has_begun = True
         first, begin_ns = started[0], self._state.begin_ns
         shift = begin_ns - first.monotonic_ns

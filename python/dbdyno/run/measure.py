@@ -54,6 +54,9 @@ class Engine(Protocol):
     def served_by(self, tasks: Mapping[int, int]) -> None:
         """Send it the task of this host that serves each session of the server."""
 
+    def awaited(self) -> str:
+        """Say what keeps it from sending frames, if it knows."""
+
     def kill(self) -> None:
         """End it without waiting."""
 
@@ -74,6 +77,8 @@ class Measured:
     done: Done | None = None
     failed: Failed | None = None
     was_silent: bool = False
+    awaited: str = ""
+    """Whom the others waited for when it fell silent, if several shared the load."""
     workers: Sequence[WorkerPart] = ()
     """What each engine did, if several shared the load."""
     failovers: Sequence[FailoverRecord] = ()
@@ -105,8 +110,13 @@ def measure(
     reader = _Reader(plan, observer, log)
     # Until the first message of the engine's threads; further ones come regularly.
     first_s = (plan.stall_limit_ns + plan.endpoint.connect_timeout_ns) / 1e9 + SILENCE_MIN_S
+
+    def end_silent() -> None:
+        reader.measured.awaited = engine.awaited()
+        engine.kill()
+
     with (
-        Watchdog(engine.kill, first_s) as watchdog,
+        Watchdog(end_silent, first_s) as watchdog,
         deferred_to(engine.stop, engine.kill) as interrupts,
     ):
         try:

@@ -342,6 +342,13 @@ def _refuse_not_begun(plan: Plan, measured: Measured) -> None:
         raise DbdynoError("script", silence_reason(plan), "")
     if measured.failed is not None:
         raise DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
+    if measured.awaited:
+        raise DbdynoError(
+            "worker",
+            f"the load did not begin: {measured.awaited}",
+            "Its process answers, and its part does not go on: dbdyno workers check examines the "
+            "hosts.",
+        )
     why = f": {measured.done.reason}" if measured.done and measured.done.reason else ""
     raise DbdynoError(
         "engine_ended",

@@ -73,7 +73,8 @@ class Evidence:
         if self.measured.was_silent:
             if self.plan.lua is not None:
                 return silence_reason(self.plan)
-            return "the engine fell silent and was ended"
+            awaited = self.measured.awaited and f": {self.measured.awaited}"
+            return f"the engine fell silent and was ended{awaited}"
         if self.measured.failed is not None:
             return f"the engine gave up: {self.measured.failed.message}"
         if self.measured.was_interrupted:
