@@ -20,6 +20,7 @@ from dbdyno.analysis.workers import worker_doubts
 from dbdyno.engine import EngineProcess, histogram_bars, histogram_merge
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet import fleet as fleet_module, pulse as pulse_module, running as running_module
+from dbdyno.fleet.clocks import Offset
 from dbdyno.fleet.fleet import Fleet, opened
 from dbdyno.fleet.processes import Command
 from dbdyno.fleet.pulse import Pulse
@@ -367,6 +368,22 @@ def test_a_number_in_a_container_is_not_one_of_this_host():
         assert agent.pid is None
 
 
+def test_clocks_of_the_others_are_compared_also_if_one_does_not_answer(local, log, monkeypatch):
+    monkeypatch.setattr(fleet_module, "CLOCK_MAX_S", 0.5)
+    plan = plan_for(local.endpoint(), "select 1;", clients=3, threads=3)
+    with begun("local*3") as fleet, contextlib.ExitStack() as stopped:
+        hour = Offset(1, 3600 * 10**9)
+        fleet._offsets = dict.fromkeys(fleet.agents, hour)  # they have gone apart since
+        pid = fleet.agents[0].pid
+        assert pid is not None
+        stopped.enter_context(standing_still(pid))
+        running = fleet.start(fleet.shared(plan, 3), log)
+        first, *others = running.workers()
+    assert first.clock_offset_ns == hour.offset_ns
+    for part in others:
+        assert abs(part.clock_offset_ns) <= part.clock_bound_ns
+
+
 def test_one_that_prints_without_end_is_lost(local, log, monkeypatch):
     monkeypatch.setattr(pulse_module, "PRINTED_BYTES_MAX", 2**17)
     plan = plan_for(local.endpoint(), "select 1;", clients=2, threads=2, seconds=5)
@@ -388,12 +405,13 @@ def test_one_that_takes_no_words_is_lost_and_no_other(local, log):
     assert failed.message.startswith("worker local-3 was lost before the load began: ")
 
 
-def test_few_agents_of_one_command_are_started_at_once(tmp_path, monkeypatch):
-    """Sshd refuses logins at random when more than 10 are not done."""
+@pytest.mark.parametrize("number", ["", "{n}"], ids=["of one command", "of several"])
+def test_few_agents_are_started_at_once(tmp_path, monkeypatch, number):
+    """Sshd, that of a jump host, too, refuses logins at random when more than 10 are not done."""
     monkeypatch.setattr(fleet_module, "GREETING_MAX_S", 5.0)
     started = tmp_path / "started"
     refusal = pytest.raises(DbdynoError, match="exec-1 is no agent of dbdyno: nothing within 5 s")
-    with refusal, begun(f"exec:'echo x >> {started}; exec sleep 60'*12"):
+    with refusal, begun(f"exec:'echo x{number} >> {started}; exec sleep 60'*12"):
         pass
     assert started.read_text().count("x") == fleet_module.STARTING_MAX
 

@@ -6,7 +6,6 @@ quickest exchange says most (D. Mills, RFC 5905). No latency is a difference of 
 lets loads begin together, and names the same second on all hosts.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 EXCHANGES = 20
@@ -30,11 +29,6 @@ def exchanged(asked_ns: int, received_ns: int, sent_ns: int, answered_ns: int) -
     """Return the offset by one exchange: our stamps are the first and the last."""
     ways_ns = (answered_ns - asked_ns) - (sent_ns - received_ns)
     return Offset(ways_ns, ((received_ns - asked_ns) + (sent_ns - answered_ns)) // 2)
-
-
-def best(offsets: Iterable[Offset]) -> Offset:
-    """Return that of the quickest exchange."""
-    return min(offsets)
 
 
 class Drift:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import BoundedSemaphore
 
 from msgspec import Struct
@@ -33,20 +34,15 @@ class Examined(Struct, frozen=True, kw_only=True):
 
 def examined(places: Sequence[Place]) -> list[Examined]:
     """Start an agent at each place, ask it who it is and what its clock says, and end it."""
-    logins = {place.command: BoundedSemaphore(STARTING_MAX) for place in places}
-
-    def examine(place: Place) -> Examined:
-        with logins[place.command]:
-            return _examined(place)
-
+    starting = BoundedSemaphore(STARTING_MAX)
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        return list(threads.map(examine, places))
+        return list(threads.map(partial(_examined, starting), places))
 
 
-def _examined(place: Place) -> Examined:
+def _examined(starting: BoundedSemaphore, place: Place) -> Examined:
     fleet = Fleet([place])
     try:
-        fleet.begin()
+        fleet.begin(starting)
         ((_, greeting, offset),) = fleet.known()
     except DbdynoError as error:
         return Examined(name=place.name, problem=error.message)

@@ -8,8 +8,8 @@ import queue
 import resource
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from itertools import islice
 from typing import IO, TypeAlias
 
 from msgspec.structs import replace
@@ -17,12 +17,13 @@ from msgspec.structs import replace
 from dbdyno import engine
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet.agents import LINE_CHARACTERS, PRINTED_BYTES_MAX, Agent, Arrivals
-from dbdyno.fleet.clocks import EXCHANGES, Offset, best
+from dbdyno.fleet.clocks import EXCHANGES, Offset
 from dbdyno.fleet.hosts import cpus_each
 from dbdyno.fleet.loading import RunningLoad
 from dbdyno.fleet.pulse import Pulse
 from dbdyno.fleet.running import RunningFleet
 from dbdyno.fleet.shares import apportioned, dealt
+from dbdyno.fleet.this_host import is_here
 from dbdyno.fleet.words import OnLost, Place, Workers
 from dbdyno.formatting import counted
 from dbdyno.model.frame import Loaded, Progress
@@ -34,7 +35,8 @@ GREETING_MAX_S = 20.0
 """How long a command may take to start an agent: a login on another host, for example."""
 LOOK_S = 0.25
 STARTING_MAX = 8
-"""Agents of one command that are started and not heard yet: sshd refuses more logins at once."""
+"""Agents that are started and not heard yet: sshd refuses more logins at once, and several hosts
+may have one jump host."""
 CLOCK_MAX_S = 2.0
 WAITING_SILENCE_MAX_S = 5.0
 """An agent that waits for its job disturbs nothing: its network may be away for a moment."""
@@ -56,22 +58,24 @@ class Fleet:
         self._has_equal_shares = has_equal_shares
         self._arrivals = Arrivals()
         self.agents: list[Agent] = []
-        self.offsets: list[Offset] = []
+        self._offsets: dict[Agent, Offset] = {}
         self._waiting = ExitStack()
         """For a job, while a server is started or data is loaded; they are asked meanwhile."""
 
-    def begin(self) -> None:
-        """Start the agents; raise what is wrong with any of them."""
+    def begin(self, starting: AbstractContextManager[object] | None = None) -> None:
+        """Start the agents, ``starting`` meanwhile; raise what is wrong with any of them."""
         _allow_files(FILES_EACH * len(self._places) + FILES_BESIDE)
-        self._start_agents()
-        self._compare_clocks()
+        with starting or nullcontext():
+            self._start_agents()
+        if silent := self._compare_clocks():
+            raise _no_agent(silent[0], "no answer to the question for its clock")
         beat = Pulse(self.agents, self._take_offsets, WAITING_SILENCE_MAX_S)
         self._waiting.enter_context(beat)
 
     def known(self) -> Iterator[tuple[Agent, Greeting, Offset]]:
         """Yield each agent with what it said of itself, and how far its clock is ahead."""
-        for agent, offset in zip(self.agents, self.offsets, strict=True):
-            yield agent, _greeting(agent), offset
+        for agent in self.agents:
+            yield agent, _greeting(agent), self._offsets[agent]
 
     def end(self) -> list[str]:
         """End all agents that have not ended; return the names of those out of reach."""
@@ -123,11 +127,10 @@ class Fleet:
 
     def start(self, plan: Plan, log: IO[str]) -> RunningFleet:
         """Start the load; the agents begin it together."""
-        # They may have gone apart while data was loaded. An agent that was lost meanwhile is told
-        # by its name and reason as soon as the load waits for it.
+        # They may have gone apart while data was loaded. An agent that does not answer keeps its
+        # offset: if it was lost, that is told by its name as soon as the load waits for it.
         self._waiting.close()
-        with suppress(DbdynoError):
-            self._compare_clocks()
+        self._compare_clocks()
         plan = replace(plan, endpoint=self._reached(plan.endpoint))
         hands = dealt(self._thread_counts(plan.threads))
         masker = Masker(secrets_of(plan))
@@ -139,7 +142,7 @@ class Fleet:
             plan=plan,
             hands=hands,
             agents=self.agents,
-            offsets=self.offsets,
+            offsets=[self._offsets[agent] for agent in self.agents],
             arrivals=self._arrivals,
             goes_on_without=self._on_lost == "continue",
             log=log,
@@ -179,8 +182,7 @@ class Fleet:
 
     def _away(self) -> list[Agent]:
         """Return the agents on other hosts."""
-        own_boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return [agent for agent in self.agents if _greeting(agent).boot != own_boot]
+        return [agent for agent in self.agents if not is_here(_greeting(agent))]
 
     def _reached(self, endpoint: Endpoint) -> Endpoint:
         """Return the server as the agents find it."""
@@ -208,21 +210,18 @@ class Fleet:
         return [1 + more for more in apportioned(threads - len(cpus), weights)]
 
     def _start_agents(self) -> None:
-        """Start each, and hear who it is: a few at a time of those with one command."""
-        left: dict[tuple[str, ...], list[tuple[int, Place]]] = {}
-        for number, place in reversed(tuple(enumerate(self._places))):
-            left.setdefault(place.command, []).append((number, place))
+        """Start each, and hear who it is: a few at a time."""
+        left = enumerate(self._places)
         deadlines: dict[Agent, float] = {}
 
-        def start(command: tuple[str, ...]) -> None:
-            if of_command := left[command]:
-                number, place = of_command.pop()
+        def start_next() -> None:
+            for number, place in islice(left, 1):
                 agent = _started(number, place, self._arrivals)
                 self.agents.append(agent)
                 deadlines[agent] = time.monotonic() + GREETING_MAX_S
 
-        for command in [*left] * STARTING_MAX:
-            start(command)
+        for _ in range(STARTING_MAX):
+            start_next()
         while deadlines:
             first = next(iter(deadlines))
             try:
@@ -239,27 +238,35 @@ class Fleet:
             agent.greeting = arrived.frame
             _refuse_other_build(agent, arrived.frame)
             del deadlines[agent]
-            start(self._places[agent.number].command)
-        self.agents.sort(key=lambda agent: agent.number)
+            start_next()
 
     def _take_offsets(self) -> None:
         """Take what nobody needs while they wait."""
         for agent in self.agents:
             tuple(agent.taken_offsets())
 
-    def _compare_clocks(self) -> None:
-        """Ask each agent for its clock, again and again: all at once, and each answer awaited."""
-        found: list[list[Offset]] = [[] for _ in self.agents]
+    def _compare_clocks(self) -> list[Agent]:
+        """Ask each agent for its clock, again and again: all at once, and each answer awaited.
+
+        Return those that did not answer, which are not asked again.
+        """
+        found: dict[Agent, list[Offset]] = {agent: [] for agent in self.agents}
+        silent: list[Agent] = []
         self._take_offsets()
         for _ in range(EXCHANGES):
-            for agent in self.agents:
+            asked = [agent for agent in self.agents if agent not in silent]
+            for agent in asked:
                 agent.ask_clock()
-            for agent, offsets in zip(self.agents, found, strict=True):
+            # For all together: while one is awaited, nobody asks the others.
+            deadline = time.monotonic() + CLOCK_MAX_S
+            for agent in asked:
                 try:
-                    offsets.append(agent.offsets.get(timeout=CLOCK_MAX_S))
+                    left_s = max(0.0, deadline - time.monotonic())
+                    found[agent].append(agent.offsets.get(timeout=left_s))
                 except queue.Empty:
-                    raise _no_agent(agent, "no answer to the question for its clock") from None
-        self.offsets = [best(offsets) for offsets in found]
+                    silent.append(agent)
+        self._offsets |= {agent: min(offsets) for agent, offsets in found.items() if offsets}
+        return silent
 
 
 @contextmanager
