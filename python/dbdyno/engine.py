@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, TypeAlias
 
@@ -84,6 +85,7 @@ def tokens(sql: str, dialect: Dialect) -> list[Token]:
     return [Token(*token) for token in _engine.sql_tokens(sql, dialect)]
 
 
+@cache
 def build() -> str:
     """Name this build of the engine; only agents of the same one can share a load."""
     return build_of(_engine.__file__)

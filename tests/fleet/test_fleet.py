@@ -16,6 +16,7 @@ from typing import IO, Any
 import msgspec
 import pytest
 
+from dbdyno import engine
 from dbdyno.analysis.workers import worker_doubts
 from dbdyno.engine import EngineProcess, histogram_bars, histogram_merge
 from dbdyno.errors import DbdynoError
@@ -787,6 +788,13 @@ def test_a_command_that_cannot_be_started_is_told(monkeypatch, tmp_path):
         begun("ssh:h"),
     ):
         pass
+
+
+def test_the_own_build_is_looked_at_once(monkeypatch):
+    """It is that of 40 MB, for each of a thousand agents."""
+    own = engine.build()
+    monkeypatch.setattr(engine, "build_of", lambda _: "another")
+    assert engine.build() == own
 
 
 def test_another_build_is_refused_by_name(monkeypatch):
