@@ -24,6 +24,7 @@ from dbdyno.model.run import Histograms, Run
 from dbdyno.model.tables import WorkerIntervals
 from dbdyno.model.worker import WorkerPart
 from tests.engine.running import plan_for
+from tests.store.hdr import encode
 
 Clients: TypeAlias = tuple[int, ...]
 HISTOGRAMS = Histograms(histogram_quantiles, histogram_merge, histogram_bars)
@@ -35,10 +36,8 @@ def part(name: str = "local-1", **changes: Any) -> WorkerPart:
         "clients": (0, 1),
         "threads": 1,
         "transactions": 4000,
-        "measured_ns": 2_000_000_000,
         "cpu_us": 8000,
         "response": None,
-        "clock_source": "tsc",
         "clock_offset_ns": -1500,
         "clock_bound_ns": 2500,
         "clock_drifted_ns": 0,
@@ -52,16 +51,24 @@ def part(name: str = "local-1", **changes: Any) -> WorkerPart:
 def test_the_record_of_an_agent():
     """Of 4000 transactions, 1000 were rolled back or ended after the measured time."""
     run = run_of(("local-1", 1, {"completed_committed": 3000}))
-    (record,) = worker_records(run, [part(cpu_us=6000)])
+    (record,) = worker_records(run, [part(cpu_us=6000, clock_drifted_ns=3500)])
     assert (record.transactions, record.tps, record.cpu_us_per_transaction) == (4000, 1500.0, 2.0)
-    assert (record.clock_offset_us, record.clock_bound_us) == (-1.5, 2.5)
+    clock = (record.clock_offset_us, record.clock_bound_us, record.clock_drift_us)
+    assert clock == (-1.5, 2.5, 3.5)
 
 
 def test_what_a_lost_agent_did_not_report_is_not_known():
-    lost = part(measured_ns=None, cpu_us=None, lost_at_s=1.5)
+    lost = part(cpu_us=None, lost_at_s=1.5)
     run = run_of(("local-1", 1, {"completed_committed": 3000}))
     (record,) = worker_records(run, [lost])
     assert (record.tps, record.cpu_us_per_transaction, record.response_ms) == (None, None, None)
+
+
+def test_one_whose_load_was_given_up_has_told_what_it_did():
+    ended = part(cpu_us=6000, response=encode([1_000_000]), lost_at_s=1.5)
+    (record,) = worker_records(run_of(("local-1", 1, {"completed_committed": 3000})), [ended])
+    assert (record.tps, record.cpu_us_per_transaction) == (None, 2.0)
+    assert record.response_ms is not None
 
 
 def test_a_lost_agent_is_a_doubt():
@@ -72,11 +79,18 @@ def test_a_lost_agent_is_a_doubt():
     )
 
 
-@pytest.mark.parametrize("what", ["begun_late_ns", "clock_bound_ns", "clock_drifted_ns"])
-def test_clocks_far_apart_are_a_doubt(what):
+@pytest.mark.parametrize(
+    ("what", "how"),
+    [
+        ("begun_late_ns", "began 6\u202fms after the common instant"),
+        ("clock_bound_ns", "answers so slowly that its clock is known to within 6\u202fms only"),
+        ("clock_drifted_ns", "has a clock that went 6\u202fms apart from this host's"),
+    ],
+)
+def test_clocks_far_apart_are_a_doubt_with_the_cause(what, how):
     assert not list(worker_doubts([part(**{what: 5_000_000})]))
     (doubt,) = worker_doubts([part(**{what: 6_000_000})])
-    assert doubt.startswith("worker clock: local-1 may have been 6\u202fms apart")
+    assert doubt.startswith(f"worker clock: local-1 {how}")
 
 
 def record(name: str, p50: float, p99: float, transactions: int = TRANSACTIONS_MIN) -> WorkerRecord:

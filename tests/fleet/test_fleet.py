@@ -598,7 +598,7 @@ def test_threads_that_begin_late_are_known_by_name(local, log):
     assert late.begun_late_ns > 250e6
     assert max(first.begun_late_ns, last.begun_late_ns) < late.begun_late_ns
     (doubt,) = [one for one in worker_doubts([late]) if one.startswith("worker clock: local-2")]
-    assert "apart from the others" in doubt
+    assert "after the common instant" in doubt
 
 
 @namespaces

@@ -74,6 +74,7 @@ def test_the_record_has_all_together_and_each_alone(home, postgres_server, scrip
         assert worker["tps"] > 0
         assert worker["cpu_us_per_transaction"] > 0
         assert abs(worker["clock_offset_us"]) <= worker["clock_bound_us"]
+        assert worker["clock_drift_us"] >= 0
         assert worker["lost_at_s"] is None
         assert worker["name"] in page.read_text()
     assert "local*2" in record["command"]

@@ -26,6 +26,7 @@ APART = {"p50": 1.5, "p99": 2.0}
 LEAST_MS = 0.1
 """A smaller difference is none."""
 SKEW_MAX_NS = 5_000_000
+"""A part of a second that is farther apart is counted in another one."""
 STARVED_MIN = 0.25
 """Of the time: threads that wait so long for a CPU send late, and see answers late."""
 STARVED_BEYOND = 2.0
@@ -55,6 +56,7 @@ def _record(run: Run, part: WorkerPart, committed: float) -> WorkerRecord:
         cpu_us_per_transaction=cost,
         clock_offset_us=part.clock_offset_ns / 1e3,
         clock_bound_us=part.clock_bound_ns / 1e3,
+        clock_drift_us=part.clock_drifted_ns / 1e3,
         begun_late_us=None if part.begun_late_ns is None else part.begun_late_ns / 1e3,
         lost_at_s=part.lost_at_s,
     )
@@ -74,12 +76,16 @@ def worker_doubts(parts: Sequence[WorkerPart]) -> Iterator[str]:
     for part in parts:
         if part.lost_at_s is not None:
             yield f"worker lost: {how_lost(part)}: from then on the load was smaller"
-        skew_ns = max(part.begun_late_ns or 0, part.clock_bound_ns, part.clock_drifted_ns)
-        if skew_ns > SKEW_MAX_NS:
-            yield (
-                f"worker clock: {part.name} may have been {milliseconds(skew_ns / 1e6)} apart from "
-                "the others, so that its part of a second is counted in another one"
-            )
+        for skew_ns, how in (
+            (part.begun_late_ns or 0, "began {} after the common instant"),
+            (part.clock_bound_ns, "answers so slowly that its clock is known to within {} only"),
+            (part.clock_drifted_ns, "has a clock that went {} apart from this host's meanwhile"),
+        ):
+            if skew_ns > SKEW_MAX_NS:
+                yield (
+                    f"worker clock: {part.name} {how.format(milliseconds(skew_ns / 1e6))}, so that "
+                    "a part of each second may be counted in another one"
+                )
 
 
 def host_effects(

@@ -433,20 +433,23 @@ class WorkerRecord(Struct, frozen=True, kw_only=True):
     as far as they were reported."""
     tps: float | None
     """Its part of the run's throughput: transactions that were committed while it was measured, per
-    second. None if it was lost."""
+    second; None if it was lost. If none was lost, those of all add up to the throughput."""
     response_ms: Latency | None
-    """The response times of ``transactions``; None if it was lost."""
+    """The response times of ``transactions``; None if it was lost without an end. One whose own
+    load was given up, while others went on, is lost and has told them."""
     cpu_us_per_transaction: float | None
-    """Its CPU time per committed transaction; None if it was lost."""
+    """Its CPU time per committed transaction; None as ``response_ms``."""
     clock_offset_us: float
     """By how much its clock was ahead of this host's when the load began."""
     clock_bound_us: float
     """By how much that may be wrong at most: half of the quickest round trip to it."""
+    clock_drift_us: float = 0.0
+    """By how much the clocks went apart until its end, at least: what the bounds do not explain."""
     begun_late_us: float | None
     """How long after the common beginning the last of its threads began; None if it was lost before
     that."""
     lost_at_s: float | None
-    """When it was lost, in seconds since the load began; None if it reported its end."""
+    """When it was lost, in seconds since the load began; None if it took part to the end."""
 
 
 class ClientCost(Struct, frozen=True, kw_only=True):

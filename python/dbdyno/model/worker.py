@@ -6,7 +6,10 @@ from msgspec import Struct
 
 
 class WorkerPart(Struct, frozen=True, kw_only=True):
-    """One agent's part of a run, as it reported it; None is not known of one that was lost."""
+    """One agent's part of a run, as it reported it; None is what only its end would have told.
+
+    One that is lost may have told that: its load was given up, while others went on.
+    """
 
     name: str
     host: str
@@ -14,11 +17,9 @@ class WorkerPart(Struct, frozen=True, kw_only=True):
     """Their numbers over the whole run."""
     threads: int
     transactions: int
-    measured_ns: int | None
     cpu_us: int | None
     response: bytes | None
     """The histogram of its response times."""
-    clock_source: str
     clock_offset_ns: int
     clock_bound_ns: int
     clock_drifted_ns: int
