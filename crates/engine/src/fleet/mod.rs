@@ -91,8 +91,11 @@ impl Fleet {
     /// A part's clients are connected; returns the frame about all clients after the last part.
     pub fn connected(&mut self, part: usize, connected: PartConnected) -> Option<Frame> {
         self.connected[part] = Some(connected);
-        let all: Option<Vec<PartConnected>> = self.connected.iter().cloned().collect();
-        Some(Frame::Connected(Connected::of(self.plan.clients, &all?)))
+        if self.connected.iter().any(Option::is_none) {
+            return None;
+        }
+        let all: Vec<_> = self.connected.iter_mut().filter_map(Option::take).collect();
+        Some(Frame::Connected(Connected::of(self.plan.clients, &all)))
     }
 
     /// A part has closed an interval; returns the frames of those that are now whole. An error
