@@ -482,14 +482,15 @@ def test_one_whose_load_stalls_is_lost_and_the_others_go_on(local, log):
     frames, running = shared("local*2", plan, log, on_lost="continue")
     assert of_kind(Done, frames)[0].end == "complete"
     first, second = running.workers()
-    assert first.why_lost == "its load was stalled: the server stopped answering"
+    why = "its load was stalled, by its own clients alone: the server stopped answering"
+    assert first.why_lost == why
     assert second.lost_at_s is None
     assert second.transactions > 0
     frames, _ = shared("local*2", plan, log)
     done = of_kind(Done, frames)[0]
     assert (done.end, done.reason) == (
         "stalled",
-        "worker local-1: the server stopped answering",
+        "worker local-1, by its own clients alone: the server stopped answering",
     )
 
 

@@ -428,7 +428,7 @@ class RunningFleet:
         """The load of an agent was given up, which may be the way from its host to the server."""
         others_go_on = any(not other.is_over for other in self._parts)
         if self._goes_on_without and others_go_on:
-            yield self._lost(part, f"its load was {done.end}: {done.reason}")
+            yield self._lost(part, f"its load was {done.end}{_judged(done)}: {done.reason}")
         else:
             self._state.stopped_by = part
             self._stop_all()
@@ -518,7 +518,8 @@ class RunningFleet:
     def _how_it_ended(self, done: Sequence[Done]) -> tuple[str, str]:
         cause = self._state.stopped_by
         if cause is not None and cause.done is not None:
-            return cause.done.end, f"worker {cause.agent.name}: {cause.done.reason}"
+            who = f"worker {cause.agent.name}{_judged(cause.done)}"
+            return cause.done.end, f"{who}: {cause.done.reason}"
         if cause is not None:
             return "aborted", f"worker {cause.agent.name} was lost: {cause.why_lost}"
         if not done:
@@ -543,6 +544,11 @@ def _measured_ns(part: _Part) -> int:
         return 0
     end_ns = min(part.last.end_ns, part.started.measure_end_ns or part.last.end_ns)
     return max(0, end_ns - part.started.measure_begin_ns)
+
+
+def _judged(done: Done) -> str:
+    """Say of a stall who has judged it: others may have had answers."""
+    return ", by its own clients alone" if done.end == "stalled" else ""
 
 
 def _decoded(frames: Iterable[bytes]) -> Iterator[_Out]:
