@@ -5,11 +5,13 @@ import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,12 +23,13 @@ from dbdyno.analysis.workers import worker_doubts
 from dbdyno.engine import EngineProcess, histogram_bars, histogram_merge
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet import fleet as fleet_module, pulse as pulse_module, running as running_module
+from dbdyno.fleet.agents import Agent, Arrivals as AgentArrivals
 from dbdyno.fleet.clocks import Offset
 from dbdyno.fleet.fleet import Fleet, opened
 from dbdyno.fleet.processes import Command
 from dbdyno.fleet.pulse import Pulse
 from dbdyno.fleet.running import RunningFleet
-from dbdyno.fleet.words import OnLost, worker_list
+from dbdyno.fleet.words import OnLost, Place, worker_list
 from dbdyno.model.frame import (
     Connected,
     Done,
@@ -54,7 +57,7 @@ from dbdyno.model.worker import WorkerPart
 from tests.engine.postgres import Postgres
 from tests.engine.running import assert_identities, plan_for, times
 from tests.engine.without_uring import IO_URING_SETUP
-from tests.support.patience import eventually, wait_until
+from tests.support.patience import PATIENCE_S, eventually, wait_until
 from tests.support.rights import namespaces
 
 ROOT = Path(__file__).parent.parent.parent
@@ -415,6 +418,45 @@ def test_few_agents_are_started_at_once(tmp_path, monkeypatch, number):
     with refusal, begun(f"exec:'echo x{number} >> {started}; exec sleep 60'*12"):
         pass
     assert started.read_text().count("x") == fleet_module.STARTING_MAX
+
+
+@pytest.mark.parametrize(("number", "name"), [(9, "SIGKILL"), (40, "signal 40")])
+def test_a_signal_is_named_if_it_has_a_name(number, name):
+    with Command(("sh", "-c", f"kill -{number} $$")) as command:
+        assert command.why_ended() == f"its process was killed by {name}"
+        command.printed.close()
+
+
+class _AtSocket(Command):
+    """A command whose stream is a socket, as that of a node of Ray."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        super().__init__(words)
+        self.own, other = socket.socketpair()
+        assert self.stdout is not None
+        self.stdout.close()
+        self.stdout = other.makefile("rb", buffering=0)
+        other.send(b"a word that is never read")
+        other.close()
+
+
+@dataclass(frozen=True)
+class _Socket(Place):
+    def start(self) -> Command:
+        return _AtSocket(self.command)
+
+
+def test_a_connection_that_is_reset_has_ended():
+    arrivals = AgentArrivals()
+    place = _Socket("h", ("sleep", "60"))
+    agent = Agent(0, place, arrivals)
+    process = agent._process
+    assert isinstance(process, _AtSocket)
+    process.own.close()  # with a word that it has not read
+    arrived = arrivals.get(timeout=PATIENCE_S)
+    assert (arrived.frame, arrived.end) == (None, "its stream ended")
+    agent.kill()
+    assert agent.close()
 
 
 def test_what_a_command_printed_is_shown_in_part():

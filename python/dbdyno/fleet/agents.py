@@ -231,6 +231,8 @@ class Agent:
                     self.offsets.put(exchanged(*stamps))
                 else:
                     self._pass_on(Arrived(self, masked, frame))
+        except OSError:
+            pass  # a connection that was reset, as Ray's may be, has ended as any other
         except KeyError:
             end = "it sent what no agent does: an answer without a question"
             self.kill()

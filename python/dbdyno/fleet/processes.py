@@ -97,5 +97,13 @@ class Command(subprocess.Popen[bytes]):
         except subprocess.TimeoutExpired:
             return "its stream ended"
         if code < 0:
-            return f"its process was killed by {signal.Signals(-code).name}"
+            return f"its process was killed by {_name_of(-code)}"
         return f"its process ended with exit code {code}"
+
+
+def _name_of(number: int) -> str:
+    """Return the name of a signal; those that are for programs to use have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
