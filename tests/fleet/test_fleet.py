@@ -47,6 +47,7 @@ from dbdyno.model.plan import (
     Address,
     Arrivals,
     Endpoint,
+    OdbcAddress,
     OpenArrivals,
     Plan,
     Script,
@@ -277,6 +278,28 @@ def test_other_hosts_find_a_server_by_its_name_where_this_one_has_a_loopback_add
         with pytest.raises(DbdynoError, match="worker local-1 is on another host, and a server"):
             fleet.load_jobs(local, 1)
     assert by_name.elsewhere.address.tcp == TcpAddress(host="db.example", port=5432)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "is_here"),
+    [
+        ("Driver={PostgreSQL Unicode};Servername=LocalHost;Port=5432", True),
+        ("Driver=x;SERVER=127.0.1.1", True),
+        ("Server=tcp:127.0.0.1,1433", True),
+        ("Host=::1;Port=1", True),
+        ("Server={[::1]}", True),
+        (r"Driver=x;Server=.\SQLEXPRESS", True),
+        ("Server=(local)", True),
+        ("Driver=x;Servername=/var/run/postgresql", True),
+        ("Socket=/run/mysqld/mysqld.sock", True),
+        ("Driver=x;Server=db.example,1433", False),
+        ("Server=127-0.example", False),
+        ("Server=10.0.0.1;Database=localhost", False),
+        ("DSN=localhost", False),
+    ],
+)
+def test_a_connection_string_with_a_loopback_address_is_of_this_host(attributes, is_here):
+    assert Address(odbc=OdbcAddress(attributes=attributes)).is_on_this_host is is_here
 
 
 def test_two_signals_end_a_load_with_one_that_cannot_be_ended_from_here(local, log):

@@ -5,6 +5,7 @@ fields, so that the two cannot diverge unnoticed. Instants and durations are nan
 """
 
 import ipaddress
+import re
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
@@ -45,15 +46,33 @@ class TcpAddress(Struct, frozen=True, kw_only=True):
 def is_loopback(host: str) -> bool:
     """Whether this host name or address is a loopback one, so that traffic stays on this host."""
     try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+_ODBC_SERVER = re.compile(
+    r"(?:^|;)\s*(?:server|servername|host|hostname|socket)\s*=\s*\{?(?:tcp:)?"
+    r"(?P<host>\[[^\]]*\]|::1|[^,:;}\\]*)",
+    re.IGNORECASE,
+)
+"""What most drivers call the server or its socket: SQL Server's may be followed by a port or an
+instance."""
 
 
 class OdbcAddress(Struct, frozen=True, kw_only=True):
     """Attributes of an ODBC connection string: the destination, without the credentials."""
 
     attributes: str
+
+    @property
+    def names_this_host(self) -> bool:
+        """Whether they name a server by a loopback address or a socket; a DSN may do so unseen."""
+        hosts = [found["host"].strip(" []") for found in _ODBC_SERVER.finditer(self.attributes)]
+        return any(
+            is_loopback(host) or host.startswith(("127.", "/")) or host in (".", "(local)")
+            for host in hosts
+        )
 
 
 class Address(Struct, frozen=True, kw_only=True):
@@ -68,7 +87,7 @@ class Address(Struct, frozen=True, kw_only=True):
         """Whether traffic stays on this host: a Unix socket, or a loopback address."""
         if self.tcp:
             return is_loopback(self.tcp.numeric or self.tcp.host)
-        return bool(self.unix)
+        return bool(self.unix) or bool(self.odbc and self.odbc.names_this_host)
 
     @property
     def elsewhere(self) -> "Address":
