@@ -5,7 +5,9 @@ restarted. All waiting is bounded.
 """
 
 import contextlib
+import itertools
 import os
+import random
 import shutil
 import signal
 import socket
@@ -31,10 +33,18 @@ SETTINGS = {
 }
 
 
+PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+PORTS = range(20_000 + 1000 * (PROCESS % 12), 21_000 + 1000 * (PROCESS % 12))
+"""Each process of pytest has its own, below those that the kernel gives to connections."""
+NEXT_PORTS = itertools.cycle(random.sample(PORTS, len(PORTS)))
+
+
 def free_port() -> int:
-    """Return a port that is free at the moment: it is requested as late as possible."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    """Return a port that is free, and that nobody else takes before the server has started."""
+    for port in itertools.islice(NEXT_PORTS, len(PORTS)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError(f"none of {PORTS} is free")
 
 
 class Postgres:
