@@ -14,6 +14,7 @@ from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import ExistingServer
 from tests.support.engine import Astray, tools
+from tests.support.patience import PATIENCE_S
 from tests.telemetry.watched import measure
 
 pytestmark = pytest.mark.usefixtures("home", "patient")
@@ -25,6 +26,13 @@ WAL_ERROR_MAX = 0.02
 CPU_ERROR_MAX = 0.05
 OTHER_CPU_US = 40_000
 """At most what telemetry's sessions use between its readings and those of the test."""
+
+
+@pytest.fixture(autouse=True)
+def _patient_with_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The load's sessions publish their last counts when they disconnect."""
+    for task in ("server_task", "machine_task"):
+        monkeypatch.setattr(f"dbdyno.telemetry.{task}.DISCONNECT_MAX_S", PATIENCE_S)
 
 
 class Meter:

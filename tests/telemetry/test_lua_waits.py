@@ -70,7 +70,7 @@ def test_clients_that_wait_for_a_row_are_known_by_their_statement(
 
         path = tmp_path / "count.lua"
         path.write_text(script, encoding="utf-8")
-        watched = {"telemetry": "full", "stall_limit_ns": SECOND_NS}
+        watched = {"telemetry": "full", "stall_limit_ns": 5 * SECOND_NS}
         recording = measure(counting, str(path), Observer(hold), **watched)
     finally:
         holder.close()

@@ -15,7 +15,7 @@ from dbdyno.analysis.series.readings import Span, total
 from dbdyno.analysis.series.timeline import timeline
 from dbdyno.analysis.series.totals import measured_total
 from dbdyno.analysis.waits.budget import budget
-from dbdyno.analysis.waits.session_samples import measured_s
+from dbdyno.analysis.waits.session_samples import measured_s, unsampled_s
 from dbdyno.analysis.waits.wait_bands import bands
 from dbdyno.databases.postgresql.over_postgresql import ADAPTER
 from dbdyno.explain.locks.row_holds import bound_range_tps, bound_tps, row_holds
@@ -62,7 +62,7 @@ def test_clients_behind_a_session_from_outside(database: Server, one_row: str):
             holder.execute("select from counter where id = 1 for update")
 
         recording = measure(
-            database, one_row, Observer(hold), telemetry="full", stall_limit_ns=2 * SECOND_NS
+            database, one_row, Observer(hold), telemetry="full", stall_limit_ns=5 * SECOND_NS
         )
     finally:
         holder.close()
@@ -282,11 +282,14 @@ def test_the_chart_shows_as_much_cpu_time_as_the_kernel_counted(any_server: Serv
     shown = np.nanmean(found.sessions["cpu"][measured])
     counted = used_s / 1e6 / measured_s(recording)
     assert shown == pytest.approx(counted, rel=0.2)
-    seen = sum(np.nan_to_num(band) for band in found.sessions.values())[measured]
+    sampled = measured & ~np.isnan(found.sessions["cpu"])  # on a busy host, some have no sample
+    seen = sum(np.nan_to_num(band) for band in found.sessions.values())[sampled]
     assert seen[-1] > 0.8 * np.median(seen)  # no sample shows sessions that have just ended
     spent = budget(recording)
     assert spent is not None
-    assert spent.share("cpu") * 32 == pytest.approx(counted, rel=0.1)
+    sampled_share = 1 - unsampled_s(recording) / measured_s(recording)
+    assert sampled_share > 0.3
+    assert spent.share("cpu") * 32 == pytest.approx(counted * sampled_share, rel=0.1)
 
 
 def test_shares_are_of_the_clients_of_each_stage(any_server: Server):
