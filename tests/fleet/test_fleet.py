@@ -693,13 +693,14 @@ def test_an_hour_between_clocks_makes_no_difference(local, log, tmp_path):
 
 
 def stopped(plan: Plan, log: IO[str]) -> list[Frame]:
-    """Stop a load as soon as it has begun."""
+    """Stop a load as soon as both have told of their parts."""
     with begun("local*2") as fleet:
         running = fleet.start(fleet.shared(plan, 2), log)
-        frames = []
+        frames, is_stopped = [], False
         for _, frame in running:
             frames.append(frame)
-            if isinstance(frame, Started):
+            if isinstance(frame, Interval) and len(frame.workers) == 2 and not is_stopped:
+                is_stopped = True
                 running.stop()
     return frames
 
@@ -712,7 +713,7 @@ def test_an_early_end_is_that_of_all(local, log):
 
 def test_they_stop_at_one_instant(local, log):
     """The intervals after it are those of both, and come while the last transactions end."""
-    text = "select pg_sleep(1.5);"
+    text = "select pg_sleep(3);"
     plan = plan_for(local.endpoint(), text, clients=2, threads=2, seconds=60, interval_ns=10**8)
     frames = stopped(plan, log)
     drained = [one for one in of_kind(Interval, frames) if one.phase == "drain"]

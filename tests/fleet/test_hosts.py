@@ -144,6 +144,15 @@ def large_frames(endpoint: Endpoint, seconds: float, pause: str = "") -> Plan:
 
 
 def test_a_slow_link_slows_no_load_and_loses_nothing(four, log):
+    """How much there is to tell is for the host to decide: a busy one needs a slower link."""
+    rates = ("2mbit", "1mbit", "512kbit", "256kbit")  # a fast host needs three times the first
+    assert any(behind_a_slow_link(four, log, rate) > 1e9 for rate in rates), (
+        "frames were much later than what they tell"
+    )
+
+
+def behind_a_slow_link(four, log, rate: str) -> int:
+    """Run with one of two hosts behind it; return how late the latest frame came, in ns."""
     late_ns: list[int] = []
 
     def note_how_late(_fleet: Fleet, frame: Frame) -> None:
@@ -152,11 +161,10 @@ def test_a_slow_link_slows_no_load_and_loses_nothing(four, log):
 
     plan = large_frames(four.endpoint, 3, "\\sleep 1 ms")
     workers = f"ssh:h1{four.ssh.dbdyno},ssh:h3{four.ssh.dbdyno}"
-    with four.network.hosts[2].slow_from(four.ssh.port, "2mbit"):  # a third of what they need
+    with four.network.hosts[2].slow_from(four.ssh.port, rate):
         frames, running = shared(workers, plan, log, note_how_late)
     (done,) = of_kind(Done, frames)
     assert done.end == "complete"
-    assert max(late_ns) > 1e9, "its frames were much later than what they tell"
     fast, slow = running.workers()
     assert slow.lost_at_s is None
     assert slow.transactions > fast.transactions / 2
@@ -165,6 +173,7 @@ def test_a_slow_link_slows_no_load_and_loses_nothing(four, log):
     assert sum(interval.completed_ok for interval in intervals) == done.counters.ok
     for interval in intervals[:-1]:
         assert len(interval.workers) == 2
+    return max(late_ns)
 
 
 def test_what_finds_no_room_behind_a_slow_link_ends_its_part_with_the_reason(four, log, tmp_path):
