@@ -19,6 +19,7 @@ from tests.support.ended import record_of
 from tests.support.patience import wait_until
 
 SHORT = ("-T", "4", "--warmup", "0", "--max-disturbance", "100%", "--max-failures", "100%")
+LONG = ("-T", "15", *SHORT[2:])  # something happens once the load is there, and shows its effect
 WRITES = "insert into counted (client) values (:client_id);\n"
 
 
@@ -66,14 +67,18 @@ def sum_of_rates(record: dict[str, Any]) -> float:
 
 
 ROWS = "select count(*) from counted"
-COMMITS = "select xact_commit from pg_stat_database where datname = current_database()"
+AT_WORK = (
+    "select count(*) from pg_stat_activity where query like 'select count(*) from counted%'"
+    " and query_start > backend_start + interval '1 s' and pid <> pg_backend_pid()"
+)
+"""Sessions of the load, which have gone on for a second."""
 
 
 @contextmanager
 def once_it_works(
-    server: PrivateServer, act: Callable[[], None], asked: str = ROWS
+    server: PrivateServer, act: Callable[[], None], asked: str = ROWS, more: int = 100
 ) -> Iterator[None]:
-    """Act beside the block, when what is asked has grown by 500: the load is there."""
+    """Act beside the block, when what is asked has grown by this much: the load is there."""
     over = threading.Event()
     with server.connect() as connection:
         (before,) = connection.execute(asked).fetchone()
@@ -83,7 +88,7 @@ def once_it_works(
 
             def is_there() -> bool:
                 (found,) = connection.execute(asked).fetchone()
-                return over.is_set() or found >= before + 500
+                return over.is_set() or found >= before + more
 
             wait_until(is_there, "the load works")
         if not over.is_set():
@@ -122,7 +127,7 @@ def test_the_load_moves_to_the_server_that_takes_its_place(home, pair, writes):
     with once_it_works(primary, take_over):
         ended = dbdyno(
             *(writes, "--target", primary.url, "--further-target", standby.url, "-c", "4"),
-            *("-T", "12", *SHORT[2:]),
+            *LONG,
         )
     record = record_of(ended)
     assert {failure["class"] for failure in record["failures"]} <= {"connection"}
@@ -168,7 +173,7 @@ def test_a_server_that_is_made_to_read_only_is_left(home, writes):
 
         targets = [one.url.replace("root@", f"{user}@") for one in (primary, standby)]
         with once_it_works(primary, switch):
-            ended = dbdyno(writes, "--target", ",".join(targets), "-c", "4", *SHORT)
+            ended = dbdyno(writes, "--target", ",".join(targets), "-c", "4", *LONG)
         record = record_of(ended)
     assert min(transactions_of(record)) > 0
     assert {failure["class"] for failure in record["failures"]} == {"connection"}
@@ -194,9 +199,7 @@ def test_servers_that_all_take_writes_share_them(home, writes):
         assert [server["connects"] for server in shared["servers"]] == [0, 0]
         assert any(doubt.startswith("partly elsewhere: ") for doubt in shared["doubts"])
         with once_it_works(other, other.kill):
-            left = record_of(
-                dbdyno(writes, "--target", targets, "-c", "4", "-C", "-T", "15", *SHORT[2:])
-            )
+            left = record_of(dbdyno(writes, "--target", targets, "-c", "4", "-C", *LONG))
     first, second = left["servers"]
     assert second["connections_lost"] + second["connects_failed"] > 0
     assert first["transactions"] > second["transactions"]
@@ -211,9 +214,9 @@ def test_readers_move_to_the_next_standby(home, tmp_path):
             connection.execute("insert into counted select 1 from generate_series(1, 100)")
         primary.wait_for_standbys(lambda _: None)
         gone, left = primary.standbys
-        with once_it_works(gone, gone.kill, COMMITS):
+        with once_it_works(gone, gone.kill, AT_WORK, more=1):
             ended = dbdyno(
-                *(f"{reads}@read", "-c", "4", *SHORT),
+                *(f"{reads}@read", "-c", "4", *LONG),
                 *("--target", ",".join(one.url for one in (primary, gone, left))),
             )
         record = record_of(ended)
@@ -253,7 +256,7 @@ def test_a_server_that_falls_silent_is_left_when_connects_take_too_long(home, wr
             with once_it_works(other, stop):
                 ended = dbdyno(
                     *(writes, "--target", targets, "-c", "4", "-C", "--workers", "local*2"),
-                    *("-T", "10", *SHORT[2:]),
+                    *LONG,
                 )
         finally:
             os.kill(other.process_id, signal.SIGCONT)
