@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -133,18 +134,18 @@ def test_the_lag_of_mariadbs_standbys_is_measured(home, tmp_path):
             one.url.replace(f"{one.endpoint().user}@", "clerk@") for one in (server, standby)
         )
         targets = ("--target", primary, "--further-target", other)
-        late = record_of(
-            dbdyno(script, f"{reads}@read", *targets, "-c", "2", *SHORT[2:], "-T", "6")
-        )
-        with server.connect() as connection:
-            connection.execute("flush binary logs")  # the standby is a file behind
-        again = record_of(
-            dbdyno(script, f"{reads}@read", *targets, "-c", "2", *SHORT[2:], "-T", "6")
-        )
-    for record in (late, again):
+        load = (script, f"{reads}@read", *targets, "-c", "2", *SHORT[2:], "-T", "6")
+        records = []
+        for _ in range(2):
+            began_s = time.monotonic()
+            ended = dbdyno(*load)
+            records.append((record_of(ended), 1000 * (time.monotonic() - began_s)))
+            with server.connect() as connection:
+                connection.execute("flush binary logs")  # the standby is a file behind
+    for record, took_ms in records:
         (one,) = record["standbys"]
         assert one["name"] == other
-        assert 1000 < one["replay_lag_max_ms"] < 6000
+        assert 1000 < one["replay_lag_max_ms"] < took_ms
         assert one["replay_lag_p50_ms"] <= one["replay_lag_max_ms"]
         assert one["lag_bytes_max"] > 1000
         assert one["staleness_max_ms"] > 1000
@@ -232,7 +233,7 @@ def test_staleness_is_what_the_settings_of_the_standby_make_it(home, scripts):
             "synchronous_standby_names=*,synchronous_commit=remote_apply",
         )
     )
-    assert late["probed"] > 20
+    assert late["probed"] > 5
     assert late["stale_share"] > 0.9
     assert 200 < late["staleness_p50_ms"] <= late["staleness_p99_ms"] <= late["staleness_max_ms"]
     assert late["lag_bytes_max"] > 0
