@@ -17,6 +17,8 @@ SEED = 7
 NAMESPACES = ("unshare", "--ipc", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child")
 # A run may have ended before its part was killed. The exit code -9 is a shell's 137.
 SOUND = {0, 3}
+# PostgreSQL restarts when a process of it is killed, and on a busy host not before the load's end.
+STALLED = "the server closed its connections and accepted no new ones"
 
 
 def killed(victim: str, database: str) -> dict[str, Any]:
@@ -49,6 +51,8 @@ def test_nothing_is_left(victim: str, database: str) -> None:
         if kill["exit"] == -9:
             assert row.exits == {137}
         elif kill["exit"] not in SOUND:
-            row.is_met_by(kill["exit"], kill["out"] + kill["log"])
+            said = " ".join((kill["out"] + kill["log"]).split())
+            row.is_met_by(kill["exit"], said)
+            assert (victim, kill["exit"]) != ("telemetry", 2) or STALLED in said, said
     assert result["left"] == {}
     assert "running" not in {run["status"] for run in result["runs"]["runs"]}

@@ -31,7 +31,7 @@ def test_killed_and_restarted(server: AnyServer, suffer: Suffer) -> None:
         time.sleep(0.5)
         server.start()
 
-    suffer("the server is killed and restarted", url_of(server), happen, "-T", "5")
+    suffer("the server is killed and restarted", url_of(server), happen, "-T", "15")
 
 
 def test_stopped_for_five_seconds(server: AnyServer, suffer: Suffer) -> None:
