@@ -115,7 +115,7 @@ def test_an_error_ends_the_copy_and_leaves_the_connection_in_step(
         del bad["57014"]
     scripts = [begin + script + commit for script in bad.values()]
     works = "set statement_timeout = 0;\nselect 1;"
-    plan = plan_for(local.endpoint(), *scripts, works, seconds=2, io=io)
+    plan = plan_for(local.endpoint(), *scripts, works, io=io, **times(30))
     result = checked(plan)
     assert set(result.codes) <= set(bad)
     assert result.counters.ok > 0
