@@ -32,7 +32,7 @@ from tests.support.engine import Astray, Interrupted, InterruptedTwice, tools
 BASE = """
 [base]
 workload = "bulk_insert@0"
-time = "200ms"
+time = "500ms"
 warmup = "0s"
 telemetry = "off"
 scripts.count.text = "select count(*) from sbtest1;"
@@ -212,12 +212,12 @@ def test_a_turn_beside_the_remains_of_the_previous_one_has_a_note(tmp_path, monk
 def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         begin(tmp_path, ONCE, Interrupted)
-    edited = ONCE.replace('time = "200ms"', 'time = "300ms"').replace("[1, 2]", "[1, 3]")
+    edited = ONCE.replace('time = "500ms"', 'time = "600ms"').replace("[1, 2]", "[1, 3]")
     written(tmp_path, edited)
     with pytest.raises(DbdynoError) as caught:
         resume()
     message = str(caught.value)
-    assert 'base.time: "200ms" → "300ms"' in message
+    assert 'base.time: "500ms" → "600ms"' in message
     assert 'factors[clients].levels[2].name: "2" → "3"' in message
     (tmp_path / "mini.toml").unlink()  # the study's folder has a copy
     assert resume().status == "done"
