@@ -9,8 +9,10 @@ from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import roughly
 from dbdyno.run.tools import engine_tools
+from dbdyno.servers.cluster import draw_blueprint
 from dbdyno.study.machine import Machine, read_machine
-from dbdyno.study.plan import StudyPlan, plan_study, unfit
+from dbdyno.study.matrix import points_of
+from dbdyno.study.plan import StudyPlan, plan_study, resolve_all, unfit
 from dbdyno.study.rates import Rates, rates_from
 from tests.study.files import BASE, CLIENTS, HEAD, MINI, read
 
@@ -175,6 +177,25 @@ def test_standbys_need_a_copy_of_the_data_each(tmp_path):
         for standbys in (0, 2)
     )
     assert three == 2 * one  # the prepared data, and one or three servers on it
+
+
+def test_a_server_with_a_standby_is_compared_with_one_like_it_that_has_none(tmp_path):
+    factor = """
+[[factor]]
+name = "server"
+[factor.levels.alone]
+server = "postgres"
+[factor.levels.followed]
+server = "postgres,standbys=1"
+"""
+    points = points_of(read(tmp_path, HEAD + BASE + factor))
+    alone, followed = (one.server.spec for one in resolve_all(points, tmp_path, print))
+    assert (alone.standbys, followed.standbys) == (0, 1)
+    settings = [
+        draw_blueprint("private", spec, connections=8, tcp=False).settings
+        for spec in (alone, followed)
+    ]
+    assert settings[0] == settings[1]
 
 
 def test_two_scripts_may_not_share_a_name(tmp_path):

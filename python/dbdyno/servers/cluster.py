@@ -64,8 +64,7 @@ def draw_blueprint(  # noqa: PLR0913 - independent inputs
     place = place_for(use, identity)
     binaries = product.find(spec)
     disk = placement.wal_folder or placement.data_folder or place
-    servers = 1 + (primary.blueprint.standbys if primary else spec.standbys)
-    machine = this_machine(disk, placement.server_memory_bytes, servers=servers)
+    machine = this_machine(disk, placement.server_memory_bytes, servers=spec.parts)
     defaults = [*product.settings(machine, connections, binaries)]
     if replication and (spec.standbys or primary):
         defaults += replication.settings

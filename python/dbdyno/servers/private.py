@@ -229,7 +229,7 @@ def start_private(  # noqa: PLR0913 - independent inputs
         stopper = partial(_stop, guard, blueprint.place)
         shared = vars(server_of("private", record)) | {"stopper": stopper}
         server = PrivateServer(**shared, cluster=cluster, guard=guard)
-        alone = structs.replace(spec, standbys=0)
+        alone = structs.replace(spec, standbys=0, sharing=spec.parts)
         for one in range(1, spec.standbys + 1):
             assert replication  # or its blueprint would have been refused
             standby = start_private(

@@ -27,10 +27,18 @@ class ServerSpec(Struct, frozen=True):
     standbys: int = 0
     """How many servers follow it, which can take its place."""
 
+    sharing: int = 1
+    """Among how many servers the host is divided at least, so that others are like this one."""
+
     @property
     def servers(self) -> int:
         """How many servers that makes."""
         return 1 + self.standbys
+
+    @property
+    def parts(self) -> int:
+        """Among how many servers the host is divided."""
+        return max(self.servers, self.sharing)
 
     def with_settings(self, further: dict[str, str]) -> "ServerSpec":
         """Return the same with ``--set name=value`` added."""

@@ -17,7 +17,7 @@ from dbdyno.run.tools import Tools
 from dbdyno.store.studies import SCRIPTS, StudyWriter
 from dbdyno.study.clocks import Clock, now
 from dbdyno.study.rates import Pace, Rates
-from dbdyno.study.resolved_point import resolve, with_checked_scripts
+from dbdyno.study.resolved_point import resolve, with_alike_servers, with_checked_scripts
 from dbdyno.study.turn import Turns
 
 
@@ -44,7 +44,8 @@ def execute(
     """Run every turn that has no result yet; whatever stops them is recorded first."""
     record, folder = writer.record, writer.folder / SCRIPTS
     parsed = [resolve(point, folder, observer.say) for point in record.points]
-    points = {one.key: with_checked_scripts(one, tools, observer.say) for one in parsed}
+    alike = with_alike_servers(parsed)
+    points = {one.key: with_checked_scripts(one, tools, observer.say) for one in alike}
     with kept_nodes(), Turns(record, points, tools, observer, clock) as turns:
         writer.save(replace(record, status="running", stopped=None))
         try:

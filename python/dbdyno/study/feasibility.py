@@ -82,8 +82,7 @@ def over_memory(
     held = product.huge_pages
     cache = next((s for s in settings if s.name == held.cache), None)
     cache_bytes = size_bytes(cache.value, held.bare_unit_bytes) if cache else 0
-    servers = point.server.spec.servers if point.server else 1
-    each = machine.memory_bytes // servers
+    each = machine.memory_bytes // (point.server.spec.parts if point.server else 1)
     granted = min(each, point.job.options.server_memory_bytes or each)
     room = granted * MEMORY_SHARE_MAX
     a_session = product.database.session_bytes

@@ -34,6 +34,7 @@ from dbdyno.study.resolved_point import (
     ResolvedPoint,
     resolve,
     script_texts,
+    with_alike_servers,
     with_checked_scripts,
 )
 
@@ -116,7 +117,7 @@ def resolve_all(
     """Parse all points; writes the texts of their scripts into the folder."""
     for name, text in script_texts([point.options for point in points]).items():
         (folder / name).write_text(text, encoding="utf-8")
-    return [resolve(point, folder, say) for point in points]
+    return with_alike_servers([resolve(point, folder, say) for point in points])
 
 
 def needs_of(points: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Needs:

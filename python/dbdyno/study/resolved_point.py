@@ -114,6 +114,22 @@ def resolve(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> R
         return ResolvedPoint(point, read_job(items, given, say))
 
 
+def with_alike_servers(points: Sequence[ResolvedPoint]) -> list[ResolvedPoint]:
+    """Return the points with servers that all have the same part of the host.
+
+    What a standby costs is found by comparing a server that has one with a server that has none.
+    """
+    parts = max((one.server.spec.parts for one in points if one.server), default=1)
+    alike = []
+    for one in points:
+        job = one.job
+        if one.server:
+            server = with_options(one.server, spec=replace(one.server.spec, sharing=parts))
+            job = with_options(job, server=server)
+        alike.append(with_options(one, job=job))
+    return alike
+
+
 def with_checked_scripts(
     point: ResolvedPoint, tools: Tools, say: Callable[[str], None]
 ) -> ResolvedPoint:
