@@ -334,7 +334,7 @@ def test_one_that_is_waited_for_is_lost_however_much_others_say(local, log, monk
     """With many hosts, something is always there that was not read yet."""
     monkeypatch.setattr(running_module, "AWAITED_MIN_S", 2.0)
     plan = plan_for(
-        local.endpoint(), "select 1;", clients=4, threads=4, seconds=2, interval_ns=200_000_000
+        local.endpoint(), "select 1;", clients=4, threads=4, seconds=6, interval_ns=200_000_000
     )
 
     def read_slowly(_fleet: Fleet, frame: Frame) -> None:
