@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from dbdyno.fleet.clocks import Offset, exchanged
-from dbdyno.fleet.this_host import pid_here
+from dbdyno.fleet.hosts import pid_here
 from dbdyno.fleet.words import Place
 from dbdyno.model.frame import Frame
 from dbdyno.model.frame.parts import Clock, Greeting, PartBegun, PartConnected, PartInterval

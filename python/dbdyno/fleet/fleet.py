@@ -18,12 +18,11 @@ from dbdyno import engine
 from dbdyno.errors import DbdynoError
 from dbdyno.fleet.agents import LINE_CHARACTERS, PRINTED_BYTES_MAX, Agent, Arrivals
 from dbdyno.fleet.clocks import EXCHANGES, Offset
-from dbdyno.fleet.hosts import cpus_each
+from dbdyno.fleet.hosts import cpus_each, is_here
 from dbdyno.fleet.loading import RunningLoad
 from dbdyno.fleet.pulse import Pulse
 from dbdyno.fleet.running import RunningFleet
 from dbdyno.fleet.shares import apportioned, dealt
-from dbdyno.fleet.this_host import is_here
 from dbdyno.fleet.words import OnLost, Place, Workers
 from dbdyno.formatting import counted
 from dbdyno.model.frame import Loaded, Progress

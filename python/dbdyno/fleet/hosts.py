@@ -1,4 +1,4 @@
-"""The CPUs of a host, which all agents on it share.
+"""The hosts of agents: which of them is this one, and the CPUs of each, which its agents share.
 
 An engine judges itself by the CPUs that it may use, as if no other agent used them. Here it is
 known which agents have the same ones. Where that cannot be told, they count as different ones: a
@@ -7,6 +7,7 @@ healthy load is not called invalid.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from dbdyno.formatting import counted
 from dbdyno.model.frame.parts import Greeting
@@ -15,6 +16,18 @@ BUSY_SHARE_MAX = 0.9
 """Agents that together used this share of their CPUs' time were the bottleneck."""
 BUSY_TIME_MIN_NS = 1_000_000_000
 """A shorter time does not show it. Both are the bounds of an engine alone (``selfcheck.rs``)."""
+
+
+def is_here(greeting: Greeting) -> bool:
+    """Whether an agent runs on this host, perhaps in a container."""
+    own_boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return greeting.boot == own_boot
+
+
+def pid_here(greeting: Greeting) -> int | None:
+    """Return the number of an agent's process here; None if it is elsewhere or in a container."""
+    has_our_numbers = greeting.pid_namespace == str(Path("/proc/self/ns/pid").readlink())
+    return greeting.pid if has_our_numbers and is_here(greeting) else None
 
 
 @dataclass(frozen=True, kw_only=True)

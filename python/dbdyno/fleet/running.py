@@ -18,10 +18,9 @@ from msgspec.structs import replace
 from dbdyno import engine
 from dbdyno.fleet.agents import Agent, Arrivals, Arrived
 from dbdyno.fleet.clocks import Drift, Offset
-from dbdyno.fleet.hosts import Share, full_hosts, processors
+from dbdyno.fleet.hosts import Share, full_hosts, is_here, processors
 from dbdyno.fleet.pulse import EVERY_S, Pulse
 from dbdyno.fleet.shares import clients_of
-from dbdyno.fleet.this_host import is_here
 from dbdyno.model.frame import (
     Activity,
     Connected,
