@@ -11,7 +11,7 @@ from dbdyno.report.content import Block, Items, Section, Table, Text
 
 COLUMNS = (
     *("Event", "At", "Took", "First error", "First commit", "Longest pause"),
-    *("Level before, TPS", "90 % of it", "Failed", "Unknown", "Lost commits", "May be lost"),
+    *("Level before, TPS", "90 % of it", "Failed", "Unknown", "Lost commits", "Allowed"),
 )
 
 
@@ -54,10 +54,10 @@ def build(run: Run) -> Sequence[Block]:
             "before. Unknown are failed transactions that may have been committed: "
             "the connection broke before the answer to their commit. First error, first commit, "
             "the longest pause between commits, and lost commits are those of a few clients beside "
-            "the load, whose acknowledged commits were looked for in the data. What may be lost "
-            "follows from the durability level, and "
-            "after a takeover from whether commits wait for the standby. After a command nothing "
-            "is promised, unless the same server is known to answer.",
+            "the load, whose acknowledged commits were looked for in the data. What is "
+            "allowed to be lost follows from the durability level, and after a takeover from "
+            "whether commits wait for the standby. After a command nothing is promised, unless the "
+            "same server is known to answer.",
             note=True,
         ),
     ]
